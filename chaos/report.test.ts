@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import type { FaultEpisode } from "./audit/audit.ts";
+import type { FaultEpisode } from "./audit/find-violations.ts";
 import { buildReport, formatReportTable } from "./report.ts";
 
 const sight = (beganAt: number, endedAt: number, changes: Partial<RequestObservation> = {}): RequestObservation => ({

@@ -1,7 +1,7 @@
 /** Reports a run as a Markdown table and as JSON, with one row per fault. */
 
 import { describeEnd, type RequestObservation } from "@tollgate/stage/load/observation.ts";
-import { type FaultEpisode, findExplainingFault, NO_FAULT, type Violation } from "./audit/audit.ts";
+import { type FaultEpisode, findExplainingFault, NO_FAULT, type Violation } from "./audit/find-violations.ts";
 import { computeRecoveryMs } from "./run-faults.ts";
 
 interface Row {

@@ -7,7 +7,7 @@ import { describeEnd, type RequestObservation } from "@tollgate/stage/load/obser
 import { REQUEST_KINDS } from "@tollgate/stage/load/request-kinds.ts";
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
-import type { FaultEpisode } from "./audit/audit.ts";
+import type { FaultEpisode } from "./audit/find-violations.ts";
 import type { Fault } from "./faults.ts";
 import { releaseQuarantinedNodes } from "./stage/release-quarantined-nodes.ts";
 import type { Platform } from "./stage/stage.ts";

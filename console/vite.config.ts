@@ -7,9 +7,9 @@ import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { checkDownloadSize } from "./tools/check-download-size.ts";
-import { compressFiles } from "./tools/compress.ts";
+import { compressFiles } from "./tools/compress-files.ts";
 import { earlyScript } from "./tools/early-script.ts";
-import { lucideIcons } from "./tools/lucide.ts";
+import { lucideIcons } from "./tools/lucide-icons.ts";
 import { serviceWorkerPlugin } from "./tools/write-service-worker.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));

@@ -11,7 +11,6 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
 import {
   createDataDir,
   isAlive,
@@ -21,6 +20,7 @@ import {
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
+import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { runCommand } from "@tollgate/terminal/run-command-line.ts";

@@ -12,7 +12,6 @@ import {
   openBuilderAccount,
   openHostAccount,
 } from "@tollgate/stage/accounts.ts";
-import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import { createDataDir, removeDataDir } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
@@ -20,6 +19,7 @@ import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV } from "@tollgate/stage/shared-servers.ts";
+import { TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 

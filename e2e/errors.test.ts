@@ -17,7 +17,7 @@ import {
 } from "@tollgate/stage/raw-http.ts";
 import { keepModelBusy, makeScriptPrompt } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
-import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden.ts";
+import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden-answers.ts";
 
 const UNSERVED = "mid-14b";
 const FULL = "small-8b";

@@ -17,10 +17,10 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { makeKey, openBuilderAccount, openHostAccount } from "@tollgate/stage/accounts.ts";
-import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
+import { TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 

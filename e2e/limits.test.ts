@@ -16,7 +16,7 @@ import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { assertGoldenAnswer } from "./golden/golden.ts";
+import { assertGoldenAnswer } from "./golden/golden-answers.ts";
 
 const skip = findValkeyServer() === undefined && "neither valkey-server nor redis-server is installed";
 /** Two gateways need NATS and Valkey. Without them, one gateway applies the limits by itself. */

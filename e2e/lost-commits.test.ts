@@ -16,7 +16,6 @@ import {
   openBuilderAccount,
   openHostAccount,
 } from "@tollgate/stage/accounts.ts";
-import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import { createDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
@@ -25,6 +24,7 @@ import { convertRequestIdToUuid } from "@tollgate/stage/raw-http.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV } from "@tollgate/stage/shared-servers.ts";
+import { TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../gateway/src/base/ids.ts";
 

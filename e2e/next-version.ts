@@ -38,7 +38,11 @@ export async function makeNextVersion(): Promise<NextVersion> {
   );
   await rm(join(functions, "ledger_settle.sql"));
   await change(join(functions, "ledger_settle_one.sql"), /\(ledger_settle\(/, "(ledger_settle_next(");
-  await change(join(root, "gateway/src/ledger/settlement.ts"), /select ledger_settle\(/, "select ledger_settle_next(");
+  await change(
+    join(root, "gateway/src/ledger/settlement-sql.ts"),
+    /select ledger_settle\(/,
+    "select ledger_settle_next(",
+  );
   await change(join(root, "gateway/package.json"), /"version": "[\d.]+"/, '"version": "99.0.0"');
   return { root, before, after };
 }

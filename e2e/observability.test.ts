@@ -14,7 +14,6 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
-import { openDatabase } from "@tollgate/stage/database.ts";
 import {
   createDataDir,
   type Platform,
@@ -24,6 +23,7 @@ import {
 } from "@tollgate/stage/dev-platform.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
+import { openDatabase } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { fillVariables, formatLineName, readDashboards } from "../tools/dashboards/dashboards.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";

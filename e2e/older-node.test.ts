@@ -9,8 +9,8 @@ import { readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openDatabase } from "@tollgate/stage/database.ts";
 import { createDataDir, isAlive, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { openDatabase } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));

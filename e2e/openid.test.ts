@@ -17,7 +17,7 @@ import {
   type OpenIdProviderServer,
   openDex,
   openOidcProvider,
-} from "./outside/openid.ts";
+} from "./outside/openid-provider.ts";
 import { ThirdPartySiteBrowser } from "./outside/third-party-browser.ts";
 
 interface Refusal {

@@ -16,7 +16,7 @@ import { type Builder, type Host, type InProcessStage, openStage } from "@tollga
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../gateway/src/base/ids.ts";
 import { reloadCatalogue } from "../gateway/src/commands/admin/catalogue-reload.ts";
-import { ledgerCheck } from "../gateway/src/commands/admin/ledger-check.ts";
+import { runLedgerCheck } from "../gateway/src/commands/admin/ledger-check.ts";
 import { ConsoleClient } from "./console-client.ts";
 
 const PASSWORD = "a password of these tests";
@@ -267,7 +267,7 @@ describe("operator actions on a platform", () => {
     await assertBalanced(stage);
     const proof = await operator.get<{ balanced: boolean }>("operator/ledger/check");
     assert.equal(proof.balanced, true);
-    const { code, output } = await runAdminCommand(stage, ledgerCheck);
+    const { code, output } = await runAdminCommand(stage, runLedgerCheck);
     assert.equal(code, 0, output);
     assert.match(output, /The ledger balances\./);
   });
@@ -320,7 +320,7 @@ describe("operator actions on a platform", () => {
   });
 
   test("the ledger check passes while requests are served, and fails after a record is changed", async () => {
-    const good = await runAdminCommand(stage, ledgerCheck, { json: true });
+    const good = await runAdminCommand(stage, runLedgerCheck, { json: true });
     assert.equal(good.code, 0, good.output);
     const proof = JSON.parse(good.output) as { balanced: boolean; checks: { name: string; checked: number }[] };
     assert.equal(proof.balanced, true);
@@ -332,7 +332,7 @@ describe("operator actions on a platform", () => {
     const wrong = (by: number) =>
       stage.query("update request set completion_tokens = completion_tokens + $1 where charge_pico > 0", [by]);
     await wrong(1);
-    const bad = await runAdminCommand(stage, ledgerCheck, { json: true });
+    const bad = await runAdminCommand(stage, runLedgerCheck, { json: true });
     assert.equal(bad.code, 1);
     assert.match(bad.output, /"balanced": false/);
     await wrong(-1);

@@ -11,7 +11,6 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
-import { connectToDatabase } from "@tollgate/stage/database.ts";
 import {
   createDataDir,
   type Platform,
@@ -20,6 +19,7 @@ import {
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
+import { connectToDatabase } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { createLog } from "../gateway/src/base/log.ts";

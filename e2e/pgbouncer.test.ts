@@ -16,8 +16,8 @@ import { createProcess, findFreePort } from "@tollgate/stage/killable-process.ts
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
-import { parseDatabaseUrl } from "../gateway/src/db/address.ts";
-import { openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
+import { parseDatabaseUrl } from "../gateway/src/db/database-url.ts";
+import { openDatabaseProxy } from "../gateway/src/db/testing/database-proxy.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { findPgbouncerCommand } from "../tools/debian-packages.ts";
 

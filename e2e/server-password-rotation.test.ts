@@ -13,7 +13,7 @@ import {
   openHostAccount,
 } from "@tollgate/stage/accounts.ts";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
-import { CHAT_REQUEST, sendSteadyRequest, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { CHAT_REQUEST, sendSteadyRequest, startSteadyLoad } from "@tollgate/stage/load/steady-load.ts";
 import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";

@@ -8,7 +8,6 @@ import { readdir, readFile } from "node:fs/promises";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { connectToDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import {
   createDataDir,
   type Platform,
@@ -19,6 +18,7 @@ import {
 } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, type RequestRecordRow, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
+import { connectToDatabase, openDatabase } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const FLAGS = ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b"];

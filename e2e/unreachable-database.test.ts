@@ -9,15 +9,15 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
 import { DEFAULT_CREDIT_PICO, HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
-import { connectToDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
+import { connectToDatabase, openDatabase } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { z } from "zod";
-import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
+import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing/database-proxy.ts";
 
 type Status = z.infer<typeof StatusSchema>;
 

@@ -2,15 +2,23 @@
 import { parseArgs } from "node:util";
 import type { BehaviourName } from "./behaviours/behaviour-names.ts";
 import { BEHAVIOUR_CHECKS } from "./behaviours/behaviours.ts";
-import type { EngineUnderTest } from "./engine.ts";
-import { demo, ggufFile } from "./servers/engines-inside-agent.ts";
-import { llamaServer } from "./servers/llama-server.ts";
-import { mlx } from "./servers/mlx.ts";
-import { ollama } from "./servers/ollama.ts";
-import { transformers } from "./servers/transformers.ts";
-import { vllm } from "./servers/vllm.ts";
+import type { EngineUnderTest } from "./engine-under-test.ts";
+import { demoEngine, ggufFileEngine } from "./servers/engines-inside-agent.ts";
+import { llamaServerEngine } from "./servers/llama-server.ts";
+import { mlxEngine } from "./servers/mlx.ts";
+import { ollamaEngine } from "./servers/ollama.ts";
+import { transformersEngine } from "./servers/transformers.ts";
+import { vllmEngine } from "./servers/vllm.ts";
 
-const ENGINES: EngineUnderTest[] = [llamaServer, ollama, mlx, vllm, transformers, ggufFile, demo];
+const ENGINES: EngineUnderTest[] = [
+  llamaServerEngine,
+  ollamaEngine,
+  mlxEngine,
+  vllmEngine,
+  transformersEngine,
+  ggufFileEngine,
+  demoEngine,
+];
 const NAMES = Object.keys(BEHAVIOUR_CHECKS) as BehaviourName[];
 
 export interface Flags {

@@ -1,10 +1,10 @@
 /** The result of checking one behavior with one engine. */
-export type Outcome = { verdict: "ok"; detail?: string } | { verdict: "no" | "FAILED"; reason: string };
+export type CheckOutcome = { verdict: "ok"; detail?: string } | { verdict: "no" | "FAILED"; reason: string };
 
-export const okOutcome = (detail?: string): Outcome =>
+export const okOutcome = (detail?: string): CheckOutcome =>
   detail === undefined ? { verdict: "ok" } : { verdict: "ok", detail };
-export const unsupportedOutcome = (reason: string): Outcome => ({ verdict: "no", reason });
-export const failedOutcome = (reason: string): Outcome => ({ verdict: "FAILED", reason });
+export const unsupportedOutcome = (reason: string): CheckOutcome => ({ verdict: "no", reason });
+export const failedOutcome = (reason: string): CheckOutcome => ({ verdict: "FAILED", reason });
 
 /** An engine's behavior differs from the documented one. Any other thrown error counts as a failure too. */
 export class BehaviorMismatch extends Error {
@@ -22,7 +22,7 @@ export function expectSame<T>(what: string, found: T, promised: T): void {
 
 const REASON_LENGTH_MAX = 240;
 
-export function toFailedOutcome(error: unknown): Outcome {
+export function toFailedOutcome(error: unknown): CheckOutcome {
   const text = error instanceof Error ? error.message : String(error);
   return failedOutcome(text.replaceAll(/\s+/g, " ").trim().slice(0, REASON_LENGTH_MAX));
 }

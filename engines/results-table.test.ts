@@ -1,7 +1,7 @@
 /** Tests the results table of the engine suite: the text of each cell, and replacing the table in a document. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { failedOutcome, type Outcome, okOutcome, unsupportedOutcome } from "./outcome.ts";
+import { type CheckOutcome, failedOutcome, okOutcome, unsupportedOutcome } from "./outcome.ts";
 import {
   type Column,
   hasFailed,
@@ -12,7 +12,7 @@ import {
   TABLE_MARKERS,
 } from "./results-table.ts";
 
-const column = (title: string, outcomes: Record<string, Outcome>, leftOut?: string): Column => ({
+const column = (title: string, outcomes: Record<string, CheckOutcome>, leftOut?: string): Column => ({
   title,
   version: "1.0",
   outcomes: new Map(Object.entries(outcomes)),

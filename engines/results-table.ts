@@ -1,11 +1,11 @@
 /** Renders the table of results: engines as columns, behaviors as rows, and notes below. */
-import { failedOutcome, type Outcome, okOutcome, unsupportedOutcome } from "./outcome.ts";
+import { type CheckOutcome, failedOutcome, okOutcome, unsupportedOutcome } from "./outcome.ts";
 
 export interface Column {
   title: string;
   version: string;
   /** The results by behavior. Behaviors that were not tried are missing. */
-  outcomes: Map<string, Outcome>;
+  outcomes: Map<string, CheckOutcome>;
   /** The reason why the engine was not tried at all. */
   leftOut?: string;
 }
@@ -51,12 +51,12 @@ export function parseColumns(document: string): Column[] {
     .map((line) => line.slice(2, -2).split(" | "));
   return titles.map((title, i) => {
     const cells = rows.map(([name = "", ...texts]) => [name, outcomeOf(texts[i] ?? "", notes)] as const);
-    const outcomes = new Map(cells.filter((cell): cell is [string, Outcome] => cell[1] !== undefined));
+    const outcomes = new Map(cells.filter((cell): cell is [string, CheckOutcome] => cell[1] !== undefined));
     return { title, version: versions[i] ?? "", outcomes };
   });
 }
 
-function outcomeOf(text: string, notes: string[]): Outcome | undefined {
+function outcomeOf(text: string, notes: string[]): CheckOutcome | undefined {
   const [, verdict, detail, reason, note] = /^(?:(ok)(?: \((.*)\))?|no: (.*)|FAILED \((\d+)\))$/.exec(text) ?? [];
   if (verdict !== undefined) return okOutcome(detail);
   if (reason !== undefined) return unsupportedOutcome(reason);

@@ -6,10 +6,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import type { BehaviourName } from "./behaviours/behaviour-names.ts";
 import { BEHAVIOUR_CHECKS, SETUP_CHECKS } from "./behaviours/behaviours.ts";
 import { expectFeatureUnsupported } from "./behaviours/unsupported-features.ts";
-import type { EngineUnderTest } from "./engine.ts";
+import type { EngineUnderTest } from "./engine-under-test.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { ensureTinyModel, type TinyModel } from "./model/model.ts";
-import { failedOutcome, type Outcome, toFailedOutcome } from "./outcome.ts";
+import { type CheckOutcome, failedOutcome, toFailedOutcome } from "./outcome.ts";
 import {
   type Column,
   hasFailed,
@@ -48,13 +48,13 @@ process.exit(hasFailed(columns) ? 1 : 0);
 async function columnOf(engine: EngineUnderTest, names: BehaviourName[], model: TinyModel): Promise<Column> {
   const { title, version } = engine;
   console.log(`${title} (${version})`);
-  const outcomes = new Map<string, Outcome>();
+  const outcomes = new Map<string, CheckOutcome>();
   const leftOut = await engine.install();
   if (leftOut !== undefined) {
     console.log(`  left out: ${leftOut}`);
     return { title, version, outcomes, leftOut };
   }
-  const tell = (name: string, outcome: Outcome): void => {
+  const tell = (name: string, outcome: CheckOutcome): void => {
     outcomes.set(name, outcome);
     const more = outcome.verdict === "ok" ? outcome.detail : outcome.reason;
     console.log(`  ${name.padEnd(12)} ${outcome.verdict}${more === undefined ? "" : `: ${more}`}`);
@@ -75,7 +75,7 @@ async function columnOf(engine: EngineUnderTest, names: BehaviourName[], model: 
   return { title, version, outcomes };
 }
 
-async function tried(stage: Stage, name: BehaviourName): Promise<Outcome> {
+async function tried(stage: Stage, name: BehaviourName): Promise<CheckOutcome> {
   if (!stage.host.isUp) return failedOutcome("the node does not serve");
   const reason = stage.engine.cannot[name];
   return await (reason === undefined

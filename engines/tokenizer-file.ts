@@ -3,7 +3,7 @@
  * FILE`.
  */
 import { writeFileSync } from "node:fs";
-import { computeLikelihood } from "./model/likelihood.ts";
+import { computeLikelihood } from "./model/token-likelihoods.ts";
 import { fetchTokenizer } from "./model/tokenizer.ts";
 
 const [file = ""] = process.argv.slice(2);

@@ -1,6 +1,7 @@
 /** Describes a failed simulated world in readable lines: its nodes and accounts, its plan, and the last events. */
-import type { Plan } from "./plan.ts";
+
 import type { WorldOutcome } from "./simulate.ts";
+import type { Plan } from "./world-plan.ts";
 
 const LINES_MAX = 80;
 

@@ -1,13 +1,20 @@
 /**
  * Draws the plan of a simulated world from a seed, which decides everything in it. This file draws the general part;
- * `rare-combinations.ts` and `money-actions.ts` add theirs.
+ * `add-rare-combinations.ts` and `add-money-actions.ts` add theirs.
  */
 
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import { addDatabaseFaults, drawDatabaseFault } from "./database-faults.ts";
-import { addMoneyActions } from "./money-actions.ts";
-import { type AccountPlan, NODE_KINDS, type NodePlan, type Plan, type PlanItem, type RequestPlan } from "./plan.ts";
-import { addRareCombinations } from "./rare-combinations.ts";
+import { addDatabaseFaults, drawDatabaseFault } from "./add-database-faults.ts";
+import { addMoneyActions } from "./add-money-actions.ts";
+import { addRareCombinations } from "./add-rare-combinations.ts";
+import {
+  type AccountPlan,
+  NODE_KINDS,
+  type NodePlan,
+  type Plan,
+  type PlanItem,
+  type RequestPlan,
+} from "./world-plan.ts";
 
 export interface PlanOptions {
   minutes: number;

@@ -5,11 +5,12 @@
  *
  * npm run sim -- --traffic
  */
+
+import { makePlainRequest } from "./add-rare-combinations.ts";
 import { generateRandomPlan } from "./generate-random-plan.ts";
-import type { Plan, PlanItem } from "./plan.ts";
-import { makePlainRequest } from "./rare-combinations.ts";
 import { simulateWorld } from "./simulate.ts";
 import type { TokenCounting } from "./token-counting.ts";
+import type { Plan, PlanItem } from "./world-plan.ts";
 
 /** The kinds of messages, by the second part of their subject. */
 const KINDS = {

@@ -7,10 +7,10 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { describeFailure } from "./describe-failure.ts";
 import { generateRandomPlan, type PlanOptions } from "./generate-random-plan.ts";
-import type { Plan } from "./plan.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
 import type { WorldOutcome } from "./simulate.ts";
-import { createFaultCounts, type FaultKind } from "./world/faults.ts";
+import { createFaultCounts, type FaultKind } from "./world/fault-counts.ts";
+import type { Plan } from "./world-plan.ts";
 import { runWorldsOnThreads, type WorldResult } from "./world-threads.ts";
 
 const USAGE = `npm run sim -- [--seed N | --seeds FROM-TO | --fresh COUNT | --soak MINUTES | --replay FILE]

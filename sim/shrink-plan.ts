@@ -2,8 +2,9 @@
  * Searches for the shortest plan that breaks the same rule. Removes items, first in halves, then one by one, then
  * gateways, nodes and accounts that no item needs. A shorter plan that still breaks the rule replaces the longer one.
  */
-import type { Plan, PlanItem } from "./plan.ts";
+
 import type { WorldOutcome } from "./simulate.ts";
+import type { Plan, PlanItem } from "./world-plan.ts";
 
 /** The maximum number of attempts; each one runs a whole world. */
 const TRIES_MAX = 300;

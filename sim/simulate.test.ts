@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
+import { makePlainRequest } from "./add-rare-combinations.ts";
 import { generateRandomPlan } from "./generate-random-plan.ts";
-import type { Plan } from "./plan.ts";
-import { makePlainRequest } from "./rare-combinations.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
 import { simulateWorld, type WorldOutcome } from "./simulate.ts";
 import { loadTokenCounting, type TokenCounting } from "./token-counting.ts";
 import { forbidRealTimeAndRandomness } from "./world/real-time-guard.ts";
+import type { Plan } from "./world-plan.ts";
 
 let tokens: TokenCounting;
 before(async () => {

@@ -9,13 +9,13 @@ import { auditLimits, auditMinuteLimits } from "./audit/limits.ts";
 import { auditMoney, auditPayouts, auditSetOffs } from "./audit/money.ts";
 import { auditNodes } from "./audit/nodes.ts";
 import { auditRequests } from "./audit/requests.ts";
-import type { Plan } from "./plan.ts";
 import { performItem } from "./stage/perform-item.ts";
-import { WorldParticipants } from "./stage/stage.ts";
+import { WorldParticipants } from "./stage/world-participants.ts";
 import type { TokenCounting } from "./token-counting.ts";
-import type { FaultCounts } from "./world/faults.ts";
+import type { FaultCounts } from "./world/fault-counts.ts";
 import { forbidRealTimeAndRandomness } from "./world/real-time-guard.ts";
 import { type Violation, World } from "./world/world.ts";
+import type { Plan } from "./world-plan.ts";
 
 /** The time in which gateways start and discover the nodes before the first request, in milliseconds. */
 const LEAD_MS = 3_000;

@@ -1,7 +1,7 @@
 /** The code of a worker thread: runs the plans that it receives, one after another, and reports the results. */
 import { enableCompileCache } from "node:module";
 import { parentPort } from "node:worker_threads";
-import type { Plan } from "./plan.ts";
+import type { Plan } from "./world-plan.ts";
 
 // Enabled before the sources are loaded, so that threads use the cache instead of compiling them again.
 enableCompileCache();

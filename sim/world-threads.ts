@@ -3,8 +3,8 @@
  * are on different threads, so that state left in a thread cannot make them equal.
  */
 import { Worker } from "node:worker_threads";
-import type { Plan } from "./plan.ts";
 import type { WorldOutcome } from "./simulate.ts";
+import type { Plan } from "./world-plan.ts";
 
 export interface WorldResult {
   plan: Plan;

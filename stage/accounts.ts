@@ -3,7 +3,7 @@
  * them.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import { type Query, TEST_KEY_PEPPER } from "./database.ts";
+import { type Query, TEST_KEY_PEPPER } from "./stage-database.ts";
 
 /** The default credit of a builder: $100, in picodollars. */
 export const DEFAULT_CREDIT_PICO = 100_000_000_000_000n;

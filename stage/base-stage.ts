@@ -13,11 +13,11 @@ import {
   openBuilderAccount,
   openHostAccount,
 } from "./accounts.ts";
-import type { Query } from "./database.ts";
 import { runTollgate } from "./dev-platform.ts";
 import { type RequestRecordRow, waitUntilSettled } from "./ledger-check.ts";
 import { convertRequestIdToUuid } from "./raw-http.ts";
 import type { SharedServers } from "./shared-servers.ts";
+import type { Query } from "./stage-database.ts";
 
 export interface NodeTraits {
   models: string[];

@@ -8,7 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
-import { connectToDatabase, dropDatabase, findDatabase, openDatabase, type Query, readIfExists } from "./database.ts";
+import {
+  connectToDatabase,
+  dropDatabase,
+  findDatabase,
+  openDatabase,
+  type Query,
+  readIfExists,
+} from "./stage-database.ts";
 import { eventually } from "./wait.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));

@@ -2,8 +2,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findDatabase, openDatabase, TEST_KEY_PEPPER } from "./database.ts";
 import { createProcess, makeMinimalEnvironment, type Process } from "./killable-process.ts";
+import { findDatabase, openDatabase, TEST_KEY_PEPPER } from "./stage-database.ts";
 
 /** The root directory of these sources. */
 export const REPOSITORY_ROOT = fileURLToPath(new URL("../", import.meta.url));

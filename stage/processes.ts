@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type NodeTraits, Stage, type StageNode } from "./base-stage.ts";
-import { RECEIPT_SEED } from "./database.ts";
 import { createDataDir, removeDataDir } from "./dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "./gateway-process.ts";
 import type { Process } from "./killable-process.ts";
 import { startNode } from "./nodes/agent.ts";
 import { callNodeApi } from "./nodes/hand-made-node.ts";
 import { openSharedServers, type SharedServerOptions, type SharedServers } from "./shared-servers.ts";
+import { RECEIPT_SEED } from "./stage-database.ts";
 import { eventually } from "./wait.ts";
 
 const SLOTS = 16;

@@ -1,16 +1,16 @@
 /** Opens the servers that the gateways of a test platform share: a database, a dispatch plane, a limits server. */
 import pg from "pg";
-import { sessionOptions } from "../gateway/src/db/session.ts";
+import { sessionOptions } from "../gateway/src/db/session-settings.ts";
 import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { findValkeyServer, startValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { type NatsPlane, openNats } from "./plane.ts";
 import {
   PRIVATE_DATABASE_ENV,
   type Query,
   readPrivateDatabaseConfig,
   TEST_KEY_PEPPER,
   WITHOUT_DURABLE_COMMITS,
-} from "./database.ts";
-import { type NatsPlane, openNats } from "./plane.ts";
+} from "./stage-database.ts";
 
 /**
  * Turns quarantine and probation off, for platforms whose nodes are all honest, like those of `tollgate dev`. The

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { findRequiredPermission, type Permission } from "@tollgate/api/roles.ts";
-import type { Route } from "@tollgate/api/route.ts";
+import type { Route } from "@tollgate/api/route-declaration.ts";
 
 const SRC = fileURLToPath(new URL("../console/src/", import.meta.url));
 /** Guards of routes that act for an account, in which the person has a role. */

@@ -10,7 +10,11 @@ import { fileURLToPath } from "node:url";
 import { parseSync } from "vite";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const SHOWN = ["console/src/**/*.{ts,tsx}", "gateway/src/site/status/page.ts", "gateway/src/site/reference/home.ts"];
+const SHOWN = [
+  "console/src/**/*.{ts,tsx}",
+  "gateway/src/site/status/page.ts",
+  "gateway/src/site/reference/home-page.ts",
+];
 
 /** Retired words and phrases, in the form used within a sentence, with their replacements. */
 const RETIRED: Record<string, string> = {

@@ -4,8 +4,8 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readPage } from "./doc-tests/page.ts";
 import { guidePages, QUICK_STARTS } from "./doc-tests/pages.ts";
+import { readPage } from "./doc-tests/read-page.ts";
 
 const WORDS_MAX = { readme: 700, docs: 39_500, scale: 3_700 };
 /** This page has a word limit of its own: it is mostly tables, which are looked up and not read. */

@@ -58,7 +58,7 @@ test("no files import each other in a cycle", () => {
 });
 
 /** A source with a dynamic import, written in two parts so that it does not count as an import of this file. */
-const LATER = `const x = await import${'("@tollgate/api/route.ts")'};`;
+const LATER = `const x = await import${'("@tollgate/api/route-declaration.ts")'};`;
 
 /** Returns the reasons why the file's imports are not allowed. */
 const refused = (file: string, source: string): string =>
@@ -87,13 +87,13 @@ test("the check refuses forbidden imports", () => {
       ["gateway/src/keys/x.ts", ["x"]],
       ["protocol/src/frames.ts", []],
       ["gateway/src/keys/w.ts", ["*"]],
-      ["api/src/route.ts", ["*"]],
+      ["api/src/route-declaration.ts", ["*"]],
     ],
   );
 });
 
 test("each part of the repository imports only what the table allows", () => {
-  const API = 'from "@tollgate/api/route.ts";';
+  const API = 'from "@tollgate/api/route-declaration.ts";';
   const PROTOCOL = 'from "@tollgate/protocol/frames.ts";';
   for (const [file, source, why] of [
     ["api/src/a.ts", `import type { X } ${PROTOCOL}`, /api imports nothing/],
@@ -179,12 +179,12 @@ test("no file may import a *.test.ts file", () => {
 test("tests, suites and tools import only what the table of allowed imports lists for them", () => {
   const rows: [file: string, allowed: string[], forbidden: string[]][] = [
     ["api/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"]],
-    ["protocol/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/api/route.ts"]],
+    ["protocol/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/api/route-declaration.ts"]],
     ["terminal/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"]],
     [
       "demo-provider/src/a.test.ts",
       ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"],
-      ["@tollgate/stage/balancer.ts", "../../gateway/src/base/b.ts", "@tollgate/api/route.ts"],
+      ["@tollgate/stage/balancer.ts", "../../gateway/src/base/b.ts", "@tollgate/api/route-declaration.ts"],
     ],
     [
       "gateway/src/keys/a.test.ts",
@@ -197,11 +197,19 @@ test("tests, suites and tools import only what the table of allowed imports list
       ],
     ],
     ["host/src/a.test.ts", ["@tollgate/stage/wait.ts"], ["@tollgate/stage/b.ts", "../../gateway/src/b.ts"]],
-    ["console/src/a.test.ts", ["@tollgate/stage/wait.ts"], ["@tollgate/stage/b.ts", "@tollgate/api/route.ts"]],
-    ["gateway/tools/a.ts", ["../src/db/testing.ts"], ["@tollgate/api/route.ts", "../../tools/third-party-programs.ts"]],
+    [
+      "console/src/a.test.ts",
+      ["@tollgate/stage/wait.ts"],
+      ["@tollgate/stage/b.ts", "@tollgate/api/route-declaration.ts"],
+    ],
+    [
+      "gateway/tools/a.ts",
+      ["../src/db/testing.ts"],
+      ["@tollgate/api/route-declaration.ts", "../../tools/third-party-programs.ts"],
+    ],
     ["console/vite.config.ts", ["./tools/a.ts", "./src/b.ts"], ["../gateway/src/b.ts"]],
     ["console/src/a.ts", ["./b.ts"], ["../tools/sizes.ts", "../vite.config.ts"]],
-    ["examples/typescript/a.ts", ["./b.ts"], ["@tollgate/api/route.ts", "../../e2e/b.ts"]],
+    ["examples/typescript/a.ts", ["./b.ts"], ["@tollgate/api/route-declaration.ts", "../../e2e/b.ts"]],
     ["deploy/image/a.mjs", ["./b.mjs"], ["../../gateway/src/b.ts"]],
     [
       "tools/a.ts",
@@ -219,7 +227,7 @@ test("tests, suites and tools import only what the table of allowed imports list
         "./b.ts",
         "../gateway/src/http/b.ts",
         "../host/src/testing/b.ts",
-        "@tollgate/api/route.ts",
+        "@tollgate/api/route-declaration.ts",
         "../tools/third-party-programs.ts",
       ],
       ["../e2e/b.ts", "../chaos/b.ts", "../sim/b.ts", "../console/src/b.ts", "../tools/dashboards/run.ts"],
@@ -263,7 +271,10 @@ test("tests, suites and tools import only what the table of allowed imports list
     (part) => !rows.some(([file]) => findRepositoryPart(file) === part),
   );
   assert.deepEqual(untested, [], "a row without an example");
-  assert.match(refused("newcomer/a.ts", 'import { x } from "../api/src/route.ts";'), /newcomer has no place/);
+  assert.match(
+    refused("newcomer/a.ts", 'import { x } from "../api/src/route-declaration.ts";'),
+    /newcomer has no place/,
+  );
 });
 
 test("route handlers fail only with the errors that their routes declare", () => {

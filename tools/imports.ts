@@ -238,11 +238,11 @@ const OTHER_FAULTS = [
   // Exception: if payments are off, one handler refuses the requests to all payment routes.
   "gateway/src/routes/console/credits.ts",
   // Exception: refuses too many viewers of the live updates, which many handlers share.
-  "gateway/src/routes/console/live.ts",
+  "gateway/src/routes/console/live-feeds.ts",
   // Exception: creates errors itself, because several reasons for a refused sign-in share one error code.
   "gateway/src/routes/console/sign-in.ts",
   // Exception: serves files, which are not routes of an API.
-  "gateway/src/site/console.ts",
+  "gateway/src/site/console-files.ts",
 ];
 
 function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {

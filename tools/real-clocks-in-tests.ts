@@ -89,11 +89,11 @@ const REAL_TIME = /^(stage\/(servers|load)|e2e\/enemies)\//;
 
 /** Files in which real time is the subject or necessary, with the reason. */
 const ALLOWED: Record<string, string> = {
-  "stage/servers/clock.test.ts": "a child process under a clock that jumps tells the time by a timer",
+  "stage/servers/fake-clock.test.ts": "a child process under a clock that jumps tells the time by a timer",
   "stage/servers/postgres.test.ts": "a commit on a slowed disk takes at least the configured delay",
-  "engines/behaviours/cancel.ts": "compares an engine's processor use and speed with its own, within one run",
+  "engines/behaviours/cancel-check.ts": "compares an engine's processor use and speed with its own, within one run",
   "sim/simulate.test.ts": "names what the simulator refuses",
-  "stage/nodes/pace.ts":
+  "stage/nodes/real-time-pauses.ts":
     "the pace of nodes made by hand, which reports and speaks as agents do; nothing is judged by it",
   "stage/wait.ts": "the one place that waits",
   "tools/real-clocks-in-tests.test.ts": "names what is refused",

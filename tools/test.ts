@@ -18,7 +18,7 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
-import { explainMissingPostgres } from "../gateway/src/db/testing/versions.ts";
+import { explainMissingPostgres } from "../gateway/src/db/testing/postgres-versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { buildImportGraph, changedFiles, findAffectedTests, isTestFile, needsNoServer } from "./affected-tests.ts";
 import { ensureServers } from "./install-test-servers.ts";

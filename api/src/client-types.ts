@@ -3,22 +3,21 @@
  * has only types, so importing it loads nothing at run time.
  */
 import type { z } from "zod";
+import type * as deletion from "./console/account-and-person-deletion.ts";
 import type * as accounts from "./console/accounts.ts";
+import type * as money from "./console/balance-and-usage.ts";
 import type * as credits from "./console/credits.ts";
-import type * as deletion from "./console/deletion.ts";
 import type * as earnings from "./console/earnings.ts";
 import type * as health from "./console/health.ts";
-import type * as host from "./console/host.ts";
+import type * as host from "./console/host-tokens-and-nodes.ts";
 import type * as invoices from "./console/invoices.ts";
 import type * as keys from "./console/keys.ts";
-import type * as live from "./console/live.ts";
+import type * as live from "./console/live-event-streams.ts";
 import type * as models from "./console/models.ts";
-import type * as money from "./console/money.ts";
 import type * as notifications from "./console/notifications.ts";
 import type * as operatorAccountPage from "./console/operator-account-page.ts";
 import type * as operatorAccounts from "./console/operator-accounts.ts";
 import type * as operatorAudit from "./console/operator-audit.ts";
-import type * as operatorChecks from "./console/operator-checks.ts";
 import type * as operatorIncidents from "./console/operator-incidents.ts";
 import type * as operatorNodes from "./console/operator-nodes.ts";
 import type * as operatorPayouts from "./console/operator-payouts.ts";
@@ -26,21 +25,22 @@ import type * as operatorPerformance from "./console/operator-performance.ts";
 import type * as operatorPlatform from "./console/operator-platform.ts";
 import type * as operatorRequests from "./console/operator-requests.ts";
 import type * as operatorSetup from "./console/operator-setup.ts";
+import type * as operatorChecks from "./console/operator-spot-checks.ts";
 import type * as operatorTriage from "./console/operator-triage.ts";
-import type * as operatorWithheld from "./console/operator-withheld.ts";
+import type * as operatorWithheld from "./console/operator-withheld-shares.ts";
 import type * as payouts from "./console/payouts.ts";
 import type * as performance from "./console/performance.ts";
 import type * as playground from "./console/playground.ts";
-import type * as refusals from "./console/refusals.ts";
+import type * as refusals from "./console/refused-calls.ts";
 import type * as requests from "./console/requests.ts";
 import type * as scripts from "./console/script-login.ts";
 import type * as signIn from "./console/sign-in.ts";
 import type * as team from "./console/team.ts";
-import type * as nodes from "./nodes/answers.ts";
+import type * as nodes from "./nodes/answer-schemas.ts";
 import type { nodeRoutes } from "./nodes/routes.ts";
-import type { Rate } from "./public/answers.ts";
+import type { Rate } from "./public/answer-schemas.ts";
 import type { publicRoutes } from "./public/routes.ts";
-import type { AnswerJsonOf, BodyInputOf, ParamsOf, QueryInputOf, QueryOf, Route } from "./route.ts";
+import type { AnswerJsonOf, BodyInputOf, ParamsOf, QueryInputOf, QueryOf, Route } from "./route-declaration.ts";
 
 type ConsoleTables = typeof accounts.accountRoutes &
   typeof deletion.deletionRoutes &
@@ -59,7 +59,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof money.creditRoutes &
   typeof money.moneyRoutes &
   typeof operatorAccounts.operatorAccountRoutes &
-  typeof operatorChecks.operatorCheckRoutes &
+  typeof operatorChecks.operatorSpotCheckRoutes &
   typeof operatorNodes.operatorNodeRoutes &
   typeof operatorPayouts.payoutRoutes &
   typeof operatorTriage.triageRoutes &
@@ -71,7 +71,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof operatorAudit.auditRoutes &
   typeof operatorWithheld.operatorWithheldShareRoutes &
   typeof operatorAccountPage.accountPageRoutes &
-  typeof refusals.refusalRoutes &
+  typeof refusals.refusedCallRoutes &
   typeof requests.requestRoutes &
   typeof performance.performanceRoutes &
   typeof signIn.signInRoutes &
@@ -92,7 +92,7 @@ type Answers = typeof accounts.accountAnswerSchemas &
   typeof playground.playgroundAnswerSchemas &
   typeof money.moneyAnswerSchemas &
   typeof operatorAccounts.operatorAccountsAnswerSchemas &
-  typeof operatorChecks.operatorChecksAnswerSchemas &
+  typeof operatorChecks.operatorSpotChecksAnswerSchemas &
   typeof operatorNodes.operatorNodesAnswerSchemas &
   typeof operatorPayouts.operatorPayoutsAnswerSchemas &
   typeof operatorTriage.operatorTriageAnswerSchemas &
@@ -104,7 +104,7 @@ type Answers = typeof accounts.accountAnswerSchemas &
   typeof operatorAudit.operatorAuditAnswerSchemas &
   typeof operatorWithheld.operatorWithheldAnswerSchemas &
   typeof operatorAccountPage.operatorAccountPageAnswerSchemas &
-  typeof refusals.refusalAnswerSchemas &
+  typeof refusals.refusedCallAnswerSchemas &
   typeof requests.requestAnswerSchemas &
   typeof performance.performanceAnswerSchemas &
   typeof signIn.signInAnswerSchemas &

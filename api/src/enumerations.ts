@@ -46,8 +46,8 @@ export type WithheldReason = (typeof WITHHELD_REASONS)[number];
  * `disputed`: the verifiers disagree. `unconfirmed`: one verifier doubts the answer and there is no second one. `odd`:
  * the request is unusual, not the answer. `unjudged`: there are too few comparable answers.
  */
-export const CHECK_VERDICTS = ["ok", "bad", "disputed", "unconfirmed", "odd", "unjudged"] as const;
-export type SpotCheckVerdict = (typeof CHECK_VERDICTS)[number];
+export const SPOT_CHECK_VERDICTS = ["ok", "bad", "disputed", "unconfirmed", "odd", "unjudged"] as const;
+export type SpotCheckVerdict = (typeof SPOT_CHECK_VERDICTS)[number];
 /**
  * How a verifying node checks an answer. With `text` and `next`, it computes how likely its own engine finds the
  * answer. With the others, it answers the same request, and the two answers are compared.
@@ -126,7 +126,7 @@ export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
  * Why a request was refused for lack of credit: no credit at all, less credit than the hold, or less left in the key's
  * daily or monthly budget.
  */
-export const UNFUNDED_REASONS = ["no_credit", "hold", "budget_day", "budget_month"] as const;
+export const INSUFFICIENT_CREDIT_REASONS = ["no_credit", "hold", "budget_day", "budget_month"] as const;
 
 export const NODE_STATES = ["registered", "ready", "online", "paused", "quarantined", "retired"] as const;
 export type NodeState = (typeof NODE_STATES)[number];

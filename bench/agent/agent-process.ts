@@ -5,24 +5,24 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import pino from "pino";
-import type { PlaneCredentials } from "../../host/src/agent/plane.ts";
-import { MODEL } from "../gateway/engine.ts";
+import type { PlaneCredentials } from "../../host/src/agent/plane-connection.ts";
+import { FAKE_MODEL } from "../gateway/fake-engine.ts";
 
 const [checkout = "", engineUrl = ""] = process.argv.slice(2);
 const source = (path: string): string => pathToFileURL(join(checkout, "host/src", path)).href;
 const { Agent } = (await import(source("agent/agent.ts"))) as typeof import("../../host/src/agent/agent.ts");
 const { connectToNats: dialNats } = (await import(
-  source("agent/nats.ts")
-)) as typeof import("../../host/src/agent/nats.ts");
+  source("agent/connect-to-nats.ts")
+)) as typeof import("../../host/src/agent/connect-to-nats.ts");
 const { systemClock } = (await import(source("clock.ts"))) as typeof import("../../host/src/clock.ts");
 const { openAiEngine } = (await import(
-  source("engines/openai.ts")
-)) as typeof import("../../host/src/engines/openai.ts");
+  source("engines/openai-engine.ts")
+)) as typeof import("../../host/src/engines/openai-engine.ts");
 
 const SLOTS = 2048;
 
 process.once("message", ({ node, credentials }: { node: string; credentials: PlaneCredentials }) => {
-  const names = new Map([["tiny-3b", MODEL]]);
+  const names = new Map([["tiny-3b", FAKE_MODEL]]);
   const agent = new Agent({
     node,
     version: "tollgate-host/bench",

@@ -16,9 +16,9 @@ import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
 import { openHub } from "../../gateway/src/plane/hub/hub.ts";
-import { Engine, type EnginePace } from "../gateway/engine.ts";
-import { BenchProcess } from "../gateway/processes.ts";
-import { cpuSpentUs, readCpuTime } from "../gateway/usage.ts";
+import { BenchProcess } from "../gateway/bench-process.ts";
+import { type EnginePace, FakeEngine } from "../gateway/fake-engine.ts";
+import { cpuSpentUs, readCpuTime } from "../gateway/process-resource-usage.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const MAIN = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
@@ -90,7 +90,7 @@ const hub = await openHub({
   log: createLog("silent"),
   limits: {},
 });
-const engine = await Engine.start({ processors: null, outDir });
+const engine = await FakeEngine.start({ processors: null, outDir });
 
 /** The jobs in flight, each with the callback that is called when the job ends. */
 const running = new Map<string, (end: "done" | "failed" | "busy") => void>();

@@ -1,5 +1,5 @@
 /** Prints the figures of many visits as tables, and whether the first page meets its target. */
-import type { PageFigures } from "./figures.ts";
+import type { PageFigures } from "./page-figures.ts";
 
 /** The target for the first page, in milliseconds. */
 const AIM_MS = 1_000;

@@ -6,9 +6,8 @@
  */
 import { cpus, loadavg } from "node:os";
 import { buildConsole, CHROMIUM } from "../../e2e/console/browser.ts";
-import { DEMO_USER } from "../../e2e/console/lifelike/accounts.ts";
+import { DEMO_USER } from "../../e2e/console/lifelike/demo-accounts.ts";
 import { openLifelikePlatform } from "../../e2e/console/lifelike/lifelike-platform.ts";
-import type { PageFigures } from "./figures.ts";
 import {
   type JourneyTimes,
   measurePage,
@@ -16,8 +15,9 @@ import {
   measureSignIn,
   type SessionsByRole,
   signInForCookies,
-} from "./measure.ts";
-import { MEASURED_PAGES } from "./pages.ts";
+} from "./measure-pages.ts";
+import { MEASURED_PAGES } from "./measured-pages.ts";
+import type { PageFigures } from "./page-figures.ts";
 import { compareWithTarget, formatMedianAndRange, formatPageTables, markdownTable } from "./report.ts";
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);

@@ -2,12 +2,12 @@
  * Frames with which a hostile node could keep a gateway busy. Each attacks one part of the code that stores or scans a
  * node's bytes.
  */
-import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
+import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/frame-limits.ts";
 import { PROTOCOL_MAJOR } from "@tollgate/protocol/version.ts";
 import { chat } from "../../gateway/src/routes/openai/chat.ts";
 import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
-import { hostileTexts } from "../metering/texts.ts";
-import type { GatewayUnderTest, JobOptions } from "./gateway.ts";
+import { hostileTexts } from "../metering/sample-texts.ts";
+import type { GatewayUnderTest, JobOptions } from "./gateway-under-test.ts";
 
 // Frames are built by hand, as a hostile node would, within the protocol's limits or far beyond them. Layout:
 // protocol/src/codec.ts.

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { Connection } from "./connection.ts";
-import { nowUs } from "./usage.ts";
+import { ClientConnection } from "./connection.ts";
+import { nowUs } from "./process-resource-usage.ts";
 
 const REQUEST = Buffer.from("POST / HTTP/1.1\r\n\r\n");
 const chunked = (...parts: string[]): string =>
@@ -30,7 +30,7 @@ async function served(t: TestContext, answers: (string | null)[], cutEvery = Num
   const address = server.address();
   assert.ok(address !== null && typeof address === "object");
   const ages: number[] = [];
-  const connection = new Connection(address.port, (ageUs) => ages.push(ageUs));
+  const connection = new ClientConnection(address.port, (ageUs) => ages.push(ageUs));
   await connection.open();
   t.after(() => {
     connection.close();

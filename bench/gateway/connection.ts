@@ -3,7 +3,7 @@
  * time than some of the measured gateways. It checks that an answer is complete and parses nothing else.
  */
 import { connect, type Socket } from "node:net";
-import { nowUs } from "./usage.ts";
+import { nowUs } from "./process-resource-usage.ts";
 
 const HEAD_END = Buffer.from("\r\n\r\n");
 const LINE_FEED = 10;
@@ -28,7 +28,7 @@ export interface TimedAnswer {
   failure: string | undefined;
 }
 
-export class Connection {
+export class ClientConnection {
   readonly #port: number;
   /** Called with the age of every timestamp in a stream. */
   readonly #onStamp: ((ageUs: number) => void) | undefined;

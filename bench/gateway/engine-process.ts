@@ -7,8 +7,8 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { type EnginePace, MODEL } from "./engine.ts";
-import { nowUs } from "./usage.ts";
+import { type EnginePace, FAKE_MODEL } from "./fake-engine.ts";
+import { nowUs } from "./process-resource-usage.ts";
 
 const BYTES_PER_TOKEN = 4;
 const STREAM = Buffer.from('"stream"');
@@ -28,11 +28,11 @@ const chunk = (text: string): Buffer => {
   const bytes = Buffer.from(text);
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 };
-const head = `"id":"chatcmpl-fake","created":${CREATED},"model":"${MODEL}"`;
+const head = `"id":"chatcmpl-fake","created":${CREATED},"model":"${FAKE_MODEL}"`;
 /** An event as llama.cpp's server writes it, with the current second after the text. */
 const stepEvent = (text: string): Buffer =>
   chunk(
-    `data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(text)}}}],"created":${Math.floor(Date.now() / 1000)},"id":"chatcmpl-fake","model":"${MODEL}","system_fingerprint":"b1-fake","object":"chat.completion.chunk"}\n\n`,
+    `data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(text)}}}],"created":${Math.floor(Date.now() / 1000)},"id":"chatcmpl-fake","model":"${FAKE_MODEL}","system_fingerprint":"b1-fake","object":"chat.completion.chunk"}\n\n`,
   );
 const event = (delta: string, finish: string): Buffer =>
   chunk(
@@ -65,11 +65,11 @@ function wholeAnswer(promptTokens: number, tokens: number): string {
 
 const VECTOR = JSON.stringify(Array.from({ length: VECTOR_WIDTH }, (_, n) => Number((Math.sin(n) / 10).toFixed(8))));
 const embeddingAnswer = (promptTokens: number): string =>
-  `{"object":"list","model":"${MODEL}","data":[{"object":"embedding","index":0,"embedding":${VECTOR}}],"usage":{"prompt_tokens":${promptTokens},"total_tokens":${promptTokens}}}`;
+  `{"object":"list","model":"${FAKE_MODEL}","data":[{"object":"embedding","index":0,"embedding":${VECTOR}}],"usage":{"prompt_tokens":${promptTokens},"total_tokens":${promptTokens}}}`;
 
 const MODEL_LIST = JSON.stringify({
   object: "list",
-  data: [{ id: MODEL, object: "model", created: CREATED, owned_by: "fake" }],
+  data: [{ id: FAKE_MODEL, object: "model", created: CREATED, owned_by: "fake" }],
 });
 
 function remembered<T>(make: (n: number) => T): (n: number) => T {

@@ -2,9 +2,9 @@
  * Sends one scenario's requests to one address: as a closed loop, as a fixed number of streams, or alternately to
  * engine and gateway.
  */
-import { Connection, type TimedAnswer } from "./connection.ts";
+import { ClientConnection, type TimedAnswer } from "./connection.ts";
+import { nowUs } from "./process-resource-usage.ts";
 import type { Scenario } from "./scenarios.ts";
-import { nowUs } from "./usage.ts";
 
 /** Connections are opened a few at a time: a burst would overflow the listening sockets' queues. */
 const OPENED_AT_ONCE = 50;
@@ -48,7 +48,7 @@ export async function runLoad<Sight>(options: {
 }): Promise<{ result: LoadResult; before: Sight; after: Sight }> {
   const { address, scenario, look, onAnswer } = options;
   const load = new Load(address, scenario, onAnswer);
-  const direct = new Connection(options.direct.port);
+  const direct = new ClientConnection(options.direct.port);
   const paired = scenario.mode === "paired";
   await load.connect();
   if (paired) await direct.open();
@@ -67,7 +67,7 @@ export async function runLoad<Sight>(options: {
 
 class Load {
   readonly #scenario: Scenario;
-  readonly #connections: Connection[];
+  readonly #connections: ClientConnection[];
   readonly #next: () => Buffer;
   readonly #latencies: number[] = [];
   readonly #firstBytes: number[] = [];
@@ -88,7 +88,7 @@ class Load {
     this.#next = requestsFor(address, scenario);
     this.#freshConnections = address.freshConnections ?? false;
     const onStamp = scenario.stream && scenario.delayMs > 0 ? (ageUs: number) => this.#stamps.push(ageUs) : undefined;
-    this.#connections = Array.from({ length: scenario.concurrent }, () => new Connection(address.port, onStamp));
+    this.#connections = Array.from({ length: scenario.concurrent }, () => new ClientConnection(address.port, onStamp));
   }
 
   async connect(): Promise<void> {
@@ -119,7 +119,7 @@ class Load {
   }
 
   /** Sends one request at a time, alternately to the engine and the gateway, so that disturbances affect both. */
-  async alternate(direct: Connection, nextDirect: () => Buffer): Promise<void> {
+  async alternate(direct: ClientConnection, nextDirect: () => Buffer): Promise<void> {
     const until = nowUs() + (this.#scenario.seconds ?? 0) * 1e6;
     const [through] = this.#connections;
     for (let n = 0; through !== undefined && !this.#aborted && nowUs() < until; n++) {
@@ -157,7 +157,7 @@ class Load {
     };
   }
 
-  async #reopened(connection: Connection): Promise<boolean> {
+  async #reopened(connection: ClientConnection): Promise<boolean> {
     if (connection.isOpen) return true;
     try {
       await connection.open();

@@ -4,6 +4,8 @@
  *
  * Figures are medians of repeats. Ratios compare the measured gateways within one repeat. No result makes the run fail.
  */
+
+import type { CpuConsumer, ResultRow } from "./measure-target.ts";
 import {
   computeCpuPerEventUs,
   computeCpuPerRequestUs,
@@ -15,11 +17,10 @@ import {
   medianOfNumbers,
   processorsUsedByOthers,
   toMilliseconds,
-} from "./figures.ts";
-import type { CpuConsumer, ResultRow } from "./measure.ts";
+} from "./result-figures.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 
-export interface RunFacts {
+export interface RunConditions {
   /** The commit, followed by a plus if the sources were changed since. */
   commit: string;
   command: string;
@@ -39,7 +40,7 @@ export interface RunFacts {
   leftOut: string[];
 }
 
-export function summaryMarkdown(facts: RunFacts, rows: ResultRow[]): string {
+export function summaryMarkdown(facts: RunConditions, rows: ResultRow[]): string {
   const parts = [heading(facts), aimsTable(rows)];
   for (const name of new Set(rows.map((row) => row.scenario))) {
     parts.push(
@@ -52,7 +53,7 @@ export function summaryMarkdown(facts: RunFacts, rows: ResultRow[]): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-function heading(facts: RunFacts): string {
+function heading(facts: RunConditions): string {
   const { processors, processor, measuredOn, memoryGib, node, durableWriteMs, repeats } = facts;
   const pinned = measuredOn === null ? "not pinned" : "targets alone on one of them";
   return [

@@ -9,17 +9,17 @@ import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Engine } from "./engine.ts";
+import { assignProcessors } from "./bench-process.ts";
+import { withProfile } from "./cpu-profile.ts";
+import { FakeEngine } from "./fake-engine.ts";
 import { type Flags, HELP, parseFlags, TARGETS } from "./flags.ts";
-import { type BenchContext, measure, type ResultRow, warmUp } from "./measure.ts";
-import { assignProcessors } from "./processes.ts";
-import { withProfile } from "./profile.ts";
-import { formatResultLine, type RunFacts, summaryMarkdown } from "./report.ts";
-import { readCommit, writeResult } from "./results.ts";
+import { type BenchContext, measureTarget, type ResultRow, warmUpTarget } from "./measure-target.ts";
+import { measureDurableWriteMs } from "./process-resource-usage.ts";
+import { formatResultLine, type RunConditions, summaryMarkdown } from "./report.ts";
+import { readCommit, writeResult } from "./result-files.ts";
 import { SCENARIOS, type Scenario, shortenScenario } from "./scenarios.ts";
 import { type StartTarget, type Target, type TargetOptions, TargetUnavailable } from "./targets/target.ts";
 import { scriptedTollgateFromCheckout, tollgateFromCheckout } from "./targets/tollgate.ts";
-import { measureDurableWriteMs } from "./usage.ts";
 
 const OUT = fileURLToPath(new URL("./out", import.meta.url));
 const PEERS: ReadonlySet<string> = new Set(["portkey", "new-api", "new-api-postgres", "litellm", "bifrost"]);
@@ -46,12 +46,12 @@ async function run(flags: Flags): Promise<void> {
   // Read at the start, because the sources may change while the bench runs.
   const commit = readCommit();
   const processors = assignProcessors(flags.pin);
-  const engine = await Engine.start({ processors: processors.others, outDir });
+  const engine = await FakeEngine.start({ processors: processors.others, outDir });
   const surroundings: TargetOptions = { engine, processors, outDir, profile: flags.profile };
   const bench: BenchContext = { engine, direct: (await TARGETS.direct(surroundings)).address };
   const { targets, leftOut } = await startTargets(flags, surroundings, bench);
   try {
-    const facts: RunFacts = {
+    const facts: RunConditions = {
       commit,
       command: ["npm run bench -- gateway", ...asTyped(flags)].join(" "),
       startedAt: new Date().toISOString(),
@@ -98,7 +98,7 @@ async function startTargets(
     let target: Target | undefined;
     try {
       target = await start(surroundings);
-      const seconds = await warmUp(bench, target, flags.quick ? WARM_CPU_SECONDS.quick : WARM_CPU_SECONDS.full);
+      const seconds = await warmUpTarget(bench, target, flags.quick ? WARM_CPU_SECONDS.quick : WARM_CPU_SECONDS.full);
       console.error(`${name}: up and warm after ${seconds.toFixed(1)} s of processor time`);
       targets.push(target);
     } catch (error) {
@@ -127,7 +127,7 @@ function besides(targets: Flags["targets"], checkout: string): [string, StartTar
  */
 async function measureAll(
   flags: Flags,
-  { bench, targets, outDir, facts }: { bench: BenchContext; targets: Target[]; outDir: string; facts: RunFacts },
+  { bench, targets, outDir, facts }: { bench: BenchContext; targets: Target[]; outDir: string; facts: RunConditions },
 ): Promise<ResultRow[]> {
   const file = join(outDir, "results.jsonl");
   appendFileSync(file, `${JSON.stringify(facts)}\n`);
@@ -139,12 +139,13 @@ async function measureAll(
       .filter((target) => scenario.mode !== "paired" || target.name !== "direct")
       .filter((target) => !scenario.stream || target.wholeAnswersOnly !== true);
     if (!flags.quick)
-      for (const target of measured) await measure(bench, target, { name, scenario: shortenScenario(full), repeat: 0 });
+      for (const target of measured)
+        await measureTarget(bench, target, { name, scenario: shortenScenario(full), repeat: 0 });
     for (let repeat = 1; repeat <= flags.repeats; repeat++) {
       const from = repeat % measured.length;
       for (const target of [...measured.slice(from), ...measured.slice(0, from)]) {
         const profile = { outDir, name: `${name}-${repeat}` };
-        const row = await withProfile(target, profile, () => measure(bench, target, { name, scenario, repeat }));
+        const row = await withProfile(target, profile, () => measureTarget(bench, target, { name, scenario, repeat }));
         appendFileSync(file, `${JSON.stringify(row)}\n`);
         rows.push(row);
         console.error(formatResultLine(row));

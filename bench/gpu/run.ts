@@ -12,15 +12,15 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Engine } from "../gateway/engine.ts";
+import { withProfile } from "../gateway/cpu-profile.ts";
+import type { FakeEngine } from "../gateway/fake-engine.ts";
 import { type LoadResult, runLoad, type TargetAddress } from "../gateway/load.ts";
-import { withProfile } from "../gateway/profile.ts";
+import { cpuSpentUs, readCpuTime } from "../gateway/process-resource-usage.ts";
 import type { Scenario } from "../gateway/scenarios.ts";
 import type { ProcessRole, Target } from "../gateway/targets/target.ts";
 import { tollgateWithEngines } from "../gateway/targets/tollgate.ts";
-import { cpuSpentUs, readCpuTime } from "../gateway/usage.ts";
-import { checkEmbeddings, checkStructuredOutput } from "./checks.ts";
-import { type ConcurrencyLevel, gpuTable, type LoadMeasurement } from "./table.ts";
+import { checkEmbeddings, checkStructuredOutput } from "./engine-feature-checks.ts";
+import { type ConcurrencyLevel, gpuTable, type LoadMeasurement } from "./gpu-results-table.ts";
 
 const { values } = parseArgs({
   options: {
@@ -53,7 +53,7 @@ const direct: TargetAddress = {
   freshConnections: true,
 };
 const surroundings = {
-  engine: { url: values.engine, port: direct.port } as Engine,
+  engine: { url: values.engine, port: direct.port } as FakeEngine,
   processors: { measured: null, others: null },
   outDir,
   profile: values.profile,

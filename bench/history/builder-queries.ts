@@ -3,12 +3,12 @@
  * contains the queries of hosts and operators.
  */
 
-import { USAGE_GROUPINGS } from "@tollgate/api/console/money.ts";
+import { USAGE_GROUPINGS } from "@tollgate/api/console/balance-and-usage.ts";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import type { Filter } from "../../gateway/src/history/filter.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
-import { computeTimeSlots, openPerformance, type Range } from "../../gateway/src/history/performance.ts";
+import { computeTimeSlots, openPerformanceReader, type Range } from "../../gateway/src/history/performance-reader.ts";
+import type { RequestFilter } from "../../gateway/src/history/request-filter.ts";
 import { openUsageHistory } from "../../gateway/src/history/usage.ts";
 import { openAccountStatement } from "../../gateway/src/ledger/statement.ts";
 import {
@@ -20,7 +20,7 @@ import {
   TIME_RANGES,
 } from "./history-query.ts";
 import { hostQueries, operatorQueries } from "./host-and-operator-queries.ts";
-import type { SeededAccounts } from "./seed.ts";
+import type { SeededAccounts } from "./seed-history.ts";
 import { MODELS, RARE_OUTCOME } from "./seed-requests.ts";
 
 const FAR = 999 * 50;
@@ -128,13 +128,13 @@ function ofHistory({ cast, far }: QueryContext): HistoryQuery[] {
  * number over time.
  */
 function searched(builder: Uuid): HistoryQuery[] {
-  const filters: Record<string, Filter> = {
+  const filters: Record<string, RequestFilter> = {
     "a common measure": { measures: { tokens: { min: 10n } } },
     "a rare measure": { measures: { ttft: { min: 10_000_000n } } },
     "a rare cost and model": { models: [MODELS[0] as string], measures: { cost: { min: 10n ** 15n } } },
     "without a label": { notLabel: "team-7" },
   };
-  const spans: Record<string, Filter> = {
+  const spans: Record<string, RequestFilter> = {
     everything: {},
     "7 days": { from: daysAgo(7) },
     "a day, a model left out": { notModels: [MODELS[0] as string], from: daysAgo(1) },
@@ -221,7 +221,7 @@ function ofPerformance({ cast }: QueryContext): HistoryQuery[] {
     name: `performance of ${range} ${name}`,
     ask: async (pool) => {
       const query = { scope: "account" as const, subjects, keyIds, ...computeTimeSlots(range, Date.now()) };
-      const sums = await openPerformance({ pool }).each(query, { total: [], rows: [rows], points: ["slot"] });
+      const sums = await openPerformanceReader({ pool }).each(query, { total: [], rows: [rows], points: ["slot"] });
       return sums.points.length;
     },
   });

@@ -1,8 +1,8 @@
 /** The type of a query that the console makes on a long history, and values that the queries of all roles share. */
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import type { Range } from "../../gateway/src/history/performance.ts";
-import type { SeededAccounts } from "./seed.ts";
+import type { Range } from "../../gateway/src/history/performance-reader.ts";
+import type { SeededAccounts } from "./seed-history.ts";
 
 export interface HistoryQuery {
   name: string;

@@ -3,19 +3,19 @@ import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
-import { NODE_RULES } from "../../gateway/src/fleet/rules.ts";
-import { openAvailability } from "../../gateway/src/history/availability.ts";
+import { NODE_RULES } from "../../gateway/src/fleet/node-standing-rules.ts";
 import { openEarningsHistory } from "../../gateway/src/history/earnings.ts";
-import { createJobHistory } from "../../gateway/src/history/jobs.ts";
-import { createMarketReader } from "../../gateway/src/history/market.ts";
+import { openModelAvailability } from "../../gateway/src/history/model-availability.ts";
+import { createMarketReader } from "../../gateway/src/history/model-market.ts";
 import { openNodeActivityReader } from "../../gateway/src/history/node-activity.ts";
+import { createJobHistory } from "../../gateway/src/history/node-jobs.ts";
 import { openNodePresence } from "../../gateway/src/history/node-presence.ts";
-import { computeTimeSlots, openPerformance } from "../../gateway/src/history/performance.ts";
+import { computeTimeSlots, openPerformanceReader } from "../../gateway/src/history/performance-reader.ts";
 import { openAccountDirectory } from "../../gateway/src/operators/account-directory.ts";
 import { openAudit } from "../../gateway/src/operators/audit.ts";
 import { openNodesNeedingAttention } from "../../gateway/src/operators/nodes-needing-attention.ts";
 import { openOverview } from "../../gateway/src/operators/overview.ts";
-import { openPlatformSpend } from "../../gateway/src/operators/spend.ts";
+import { openPlatformSpend } from "../../gateway/src/operators/platform-spend.ts";
 import { daysAgo, type HistoryQuery, PAGE_ROWS, type QueryContext, TIME_RANGES } from "./history-query.ts";
 import { MODELS } from "./seed-requests.ts";
 
@@ -80,7 +80,7 @@ export function hostQueries({ cast, far }: QueryContext): HistoryQuery[] {
     {
       name: "market",
       ask: async (pool) =>
-        (await createMarketReader({ pool, performance: openPerformance({ pool }), now: Date.now }).models()).size,
+        (await createMarketReader({ pool, performance: openPerformanceReader({ pool }), now: Date.now }).models()).size,
     },
   ];
 }
@@ -93,7 +93,7 @@ async function insightOf(
 ): Promise<number> {
   const insights = openNodeActivityReader({
     pool,
-    performance: openPerformance({ pool }),
+    performance: openPerformanceReader({ pool }),
     presence: openNodePresence({ pool, everyMs: SAMPLE_MS }),
     earnings: openEarningsHistory({ pool }),
   });
@@ -137,7 +137,7 @@ export function operatorQueries(): HistoryQuery[] {
           percentilesOf: ["ttft"],
           ...computeTimeSlots(range, Date.now()),
         } as const;
-        return (await openPerformance({ pool }).each(asked, { total: [], performed: ["slot"] })).performed.length;
+        return (await openPerformanceReader({ pool }).each(asked, { total: [], performed: ["slot"] })).performed.length;
       },
     })),
     {
@@ -145,8 +145,8 @@ export function operatorQueries(): HistoryQuery[] {
       ask: async (pool) => {
         const slots = computeTimeSlots("90d", Date.now());
         const asked = { scope: "platform", ...slots, percentilesOf: ["ttft"] } as const;
-        const sums = await openPerformance({ pool }).sums({ ...asked, by: ["slot", "model"] });
-        const seen = await openAvailability({ pool, everyMs: SAMPLE_MS }).sums(slots);
+        const sums = await openPerformanceReader({ pool }).sums({ ...asked, by: ["slot", "model"] });
+        const seen = await openModelAvailability({ pool, everyMs: SAMPLE_MS }).sums(slots);
         return sums.length + seen.length;
       },
     },
@@ -161,7 +161,7 @@ function ofPlatform(range: (typeof TIME_RANGES)[number]): HistoryQuery[] {
       name: `platform: performance of ${range}`,
       ask: async (pool) => {
         const by = { total: [], slots: ["slot" as const], models: ["model" as const] };
-        return (await openPerformance({ pool }).each({ scope: "platform", ...span }, by)).slots.length;
+        return (await openPerformanceReader({ pool }).each({ scope: "platform", ...span }, by)).slots.length;
       },
     },
     {

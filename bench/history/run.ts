@@ -15,10 +15,10 @@ import type pg from "pg";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
 import { consoleQueries, findDeepPageCursor } from "./builder-queries.ts";
 import { compareRollupSample } from "./compare-rollup-sample.ts";
-import { measureAll } from "./measure.ts";
-import { closePastDays, HISTORY_DAYS, readSeededAccounts, seedHistory } from "./seed.ts";
-import { fillServer, startServer, withPool } from "./server.ts";
-import { compareSettlements } from "./settlements.ts";
+import { compareSettlements } from "./compare-settlements.ts";
+import { fillServer, startServer, withPool } from "./history-database.ts";
+import { measureAll } from "./measure-queries.ts";
+import { closePastDays, HISTORY_DAYS, readSeededAccounts, seedHistory } from "./seed-history.ts";
 
 const { values } = parseArgs({
   allowNegative: true,

@@ -1,6 +1,6 @@
 /**
  * Computes the rollups (pre-aggregated usage) of a history from its requests, day by day on two connections, because
- * the product would count requests one by one. `seed.test.ts` compares the result with the gateway's own function,
+ * the product would count requests one by one. `seed-history.test.ts` compares the result with the gateway's own function,
  * `history_roll_up`.
  */
 import type pg from "pg";

@@ -5,7 +5,7 @@
  * Garbage collection in that period is subtracted, because it depends on the whole heap and not on the node.
  */
 import { PerformanceObserver, performance } from "node:perf_hooks";
-import { Parser } from "../../gateway/src/plane/hub/parser.ts";
+import { NatsProtocolParser } from "../../gateway/src/plane/hub/parser.ts";
 
 /** Shorter reads are not recorded. */
 const READ_MS_MIN = 10;
@@ -32,8 +32,8 @@ function longestReadMs(): number {
 }
 (globalThis as { longestReadMs?: () => number }).longestReadMs = longestReadMs;
 
-const read = Parser.prototype.push;
-Parser.prototype.push = function push(...args) {
+const read = NatsProtocolParser.prototype.push;
+NatsProtocolParser.prototype.push = function push(...args) {
   const from = performance.now();
   const before = process.threadCpuUsage();
   try {

@@ -44,10 +44,10 @@ import {
   readPeakMemoryMib,
   readResidentMemoryMib,
   resetPeakMemory,
-} from "../gateway/usage.ts";
-import { measureFrames } from "./frames.ts";
+} from "../gateway/process-resource-usage.ts";
+import type { UserFigures, UserOptions } from "./honest-users-thread.ts";
 import { LoopMeter, NODE_READ_TIMER_FLAG } from "./loop-meter.ts";
-import type { UserFigures, UserOptions } from "./users.ts";
+import { measureFrames } from "./measure-frames.ts";
 
 const EVERY_MS = 40;
 const FLOODS: [string, Flood][] = [
@@ -92,7 +92,7 @@ async function measureAttacks(wanted: string): Promise<void> {
     probe = await MemoryProbe.open(await readFile(stage.gateway.logFile, "utf8"));
     const loop = await LoopMeter.install(probe);
     const workerData: UserOptions = { baseUrl: stage.baseUrl, key, model: MODEL_OF_HONEST_USERS, everyMs: EVERY_MS };
-    const users = new Worker(new URL("./users.ts", import.meta.url), { workerData });
+    const users = new Worker(new URL("./honest-users-thread.ts", import.meta.url), { workerData });
     const measure = measureOf(stage, users, loop);
     await measure(() => sleep(windowMs));
     for (const [name, attack] of (await attacksOn(stage)).filter(([name]) => name.includes(wanted))) {

@@ -4,8 +4,8 @@ import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
-import { openRollups } from "../../gateway/src/history/rollups.ts";
-import { seedHistory } from "../history/seed.ts";
+import { openRollupWriter } from "../../gateway/src/history/rollup-writer.ts";
+import { seedHistory } from "../history/seed-history.ts";
 import { compareConsoleFigures } from "./compare-figures.ts";
 
 const ROWS = 6_000;
@@ -20,7 +20,7 @@ describe("the figures of the console", () => {
 
   test("equal the results of plain SQL queries over all requests", async () => {
     const cast = await seedHistory(db.pool, { rows: ROWS, days: DAYS });
-    const rollups = openRollups({ pool: db.pool, clock: systemClock, log: createLog("silent") });
+    const rollups = openRollupWriter({ pool: db.pool, clock: systemClock, log: createLog("silent") });
     await rollups.run();
     await rollups.stop();
     const unended = { query: db.pool.query.bind(db.pool), end: async () => {} } as unknown as typeof db.pool;

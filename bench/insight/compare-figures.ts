@@ -5,16 +5,16 @@
 import assert from "node:assert/strict";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import type { Filter } from "../../gateway/src/history/filter.ts";
-import { bucketMiddleMs, findBucket } from "../../gateway/src/history/histogram.ts";
+import { bucketMiddleMs, findBucket } from "../../gateway/src/history/duration-histogram.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
 import {
   computeTimeSlots,
-  openPerformance,
+  openPerformanceReader,
   type PerformanceSum,
   type Range,
   type TimeSlots,
-} from "../../gateway/src/history/performance.ts";
+} from "../../gateway/src/history/performance-reader.ts";
+import type { RequestFilter } from "../../gateway/src/history/request-filter.ts";
 import { openUsageHistory } from "../../gateway/src/history/usage.ts";
 import { moneyQueries } from "./compare-money.ts";
 import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
@@ -106,7 +106,7 @@ function ofPerformance({ pool, account, now }: ComparisonContext, { scope, subje
           const query = { scope, ...(subjects && { subjects }), ...slots };
           // Queries the total and the figures over time together, as the console does.
           const asked = { all: PERFORMANCE_BY.all, slot: PERFORMANCE_BY.slot, [by]: PERFORMANCE_BY[by] };
-          const sums = await openPerformance({ pool: fresh }).each<string>(query, asked);
+          const sums = await openPerformanceReader({ pool: fresh }).each<string>(query, asked);
           return (sums[by] ?? []).map(figuresOf).sort(byText);
         },
         plain: async () => {
@@ -260,7 +260,7 @@ function ofUsage({ pool, account, now }: ComparisonContext): ComparedQuery[] {
   return [...sums, ...labels];
 }
 
-function filtersOf(now: number): Record<string, Filter> {
+function filtersOf(now: number): Record<string, RequestFilter> {
   const ago = (days: number): Date => new Date(now - days * DAY_MS - 1_234_567);
   return {
     everything: {},
@@ -277,7 +277,7 @@ function filtersOf(now: number): Record<string, Filter> {
 const MATCHES = `account_id = $1 and ($2::text[] is null or model = any ($2)) and ($3::text[] is null or outcome = any ($3))
   and ($4::text is null or label = $4) and ($5::timestamptz is null or created_at >= $5)
   and ($6::timestamptz is null or created_at < $6)`;
-const valuesOf = (account: Uuid, { models, outcomes, label, from, to }: Filter) => [
+const valuesOf = (account: Uuid, { models, outcomes, label, from, to }: RequestFilter) => [
   account,
   models ?? null,
   outcomes ?? null,
@@ -309,7 +309,7 @@ function ofOrder({ pool, account, now }: ComparisonContext): ComparedQuery[] {
     cost: "charge_pico desc, id desc",
     duration: "duration_ms desc, id desc",
   };
-  const filters: Record<string, Filter> = {
+  const filters: Record<string, RequestFilter> = {
     "7 d": {},
     "7 d, an outcome": { outcomes: ["upstream_failed"] },
     "7 d, a label": { label: "team-7" },

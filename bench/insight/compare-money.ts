@@ -3,10 +3,10 @@
  * plain queries over requests and ledger entries.
  */
 import type pg from "pg";
-import { computeTimeSlots, type Range } from "../../gateway/src/history/performance.ts";
+import { computeTimeSlots, type Range } from "../../gateway/src/history/performance-reader.ts";
 import { openUsageHistory } from "../../gateway/src/history/usage.ts";
 import { openAccountStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
-import { openPlatformSpend } from "../../gateway/src/operators/spend.ts";
+import { openPlatformSpend } from "../../gateway/src/operators/platform-spend.ts";
 import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
 const RANGES: Range[] = ["24h", "7d", "30d"];

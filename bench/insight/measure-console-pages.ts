@@ -3,15 +3,15 @@
  * PostgreSQL are restarted and the browser has a new profile. The system's own cache of the database's files remains.
  */
 import { cpus, loadavg } from "node:os";
-import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
 import { type Platform, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/stage-database.ts";
 import { publicId, type Uuid } from "../../gateway/src/base/ids.ts";
-import { computePageFigures, type PageFigures } from "../console/figures.ts";
-import { type SessionCookies, signInForCookies, visitPage } from "../console/measure.ts";
-import { longHistoryPages, type MeasuredPage } from "../console/pages.ts";
+import { type SessionCookies, signInForCookies, visitPage } from "../console/measure-pages.ts";
+import { longHistoryPages, type MeasuredPage } from "../console/measured-pages.ts";
+import { computePageFigures, type PageFigures } from "../console/page-figures.ts";
 import { compareWithTarget, formatMedianAndRange, markdownTable } from "../console/report.ts";
-import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/usage.ts";
-import type { SeededAccounts } from "../history/seed.ts";
+import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/process-resource-usage.ts";
+import type { SeededAccounts } from "../history/seed-history.ts";
 
 /** Part of a page's name: only matching pages are visited. Undefined: all pages. */
 const ONLY = process.env.BENCH_PAGE;

@@ -19,9 +19,9 @@ import { createLog } from "../../gateway/src/base/log.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
-import { openRollups } from "../../gateway/src/history/rollups.ts";
-import { sumProcessorTimeNs } from "../history/plans.ts";
-import { type SeededAccounts, seedHistory } from "../history/seed.ts";
+import { openRollupWriter } from "../../gateway/src/history/rollup-writer.ts";
+import { sumProcessorTimeNs } from "../history/query-costs.ts";
+import { type SeededAccounts, seedHistory } from "../history/seed-history.ts";
 import { compareConsoleFigures } from "./compare-figures.ts";
 import { measureConsolePages } from "./measure-console-pages.ts";
 
@@ -43,7 +43,7 @@ async function rollUp(connection: Connection): Promise<void> {
     const { rows } = await alone.query("select pg_backend_pid() as pid");
     const server = `/proc/${rows[0].pid}/schedstat`;
     const [startedAt, before] = [performance.now(), sumProcessorTimeNs(server)];
-    const rollups = openRollups({ pool: alone, clock: systemClock, log });
+    const rollups = openRollupWriter({ pool: alone, clock: systemClock, log });
     const rolled = await rollups.run();
     const [tookS, ranS] = [(performance.now() - startedAt) / 1000, (sumProcessorTimeNs(server) - before) / 1e9];
     await rollups.stop();

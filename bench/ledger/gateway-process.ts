@@ -4,7 +4,7 @@ import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { type Connection, LEDGER_SESSION_OPTIONS, openPool } from "../../gateway/src/db/pool.ts";
 import { openLedger } from "../../gateway/src/ledger/ledger.ts";
-import type { GatewayMessage } from "./gateways.ts";
+import type { GatewayMessage } from "./compare-gateways.ts";
 import { runHoldSettlePairs } from "./hold-settle-pairs.ts";
 
 /** The number of database connections that a gateway has for its ledger. */

@@ -19,7 +19,7 @@ import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { LEDGER_SESSION_OPTIONS, openPool } from "../../gateway/src/db/pool.ts";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
-import { compareGateways } from "./gateways.ts";
+import { compareGateways } from "./compare-gateways.ts";
 import { openHoldSettleBench } from "./hold-settle-pairs.ts";
 
 const { values } = parseArgs({

@@ -6,11 +6,11 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { BpeCounter } from "../../gateway/src/metering/bpe/counter.ts";
+import { CappedOutput } from "../../gateway/src/metering/capped-output.ts";
 import { openMetering } from "../../gateway/src/metering/metering.ts";
-import { CappedOutput } from "../../gateway/src/metering/output.ts";
-import { loadTables, type Tables, TOKENIZER_NAMES } from "../../gateway/src/metering/tokenizers.ts";
+import { loadTables, TOKENIZER_NAMES, type TokenizerTables } from "../../gateway/src/metering/tokenizers.ts";
 import { UnigramCounter } from "../../gateway/src/metering/unigram/counter.ts";
-import { hostileTexts, ordinaryTexts } from "./texts.ts";
+import { hostileTexts, ordinaryTexts } from "./sample-texts.ts";
 
 const MIB = 1024 * 1024;
 /** The largest context of the models with these vocabularies, in tokens. */
@@ -33,7 +33,7 @@ function bestCpuMs(work: () => void): number {
   return Math.min(...Array.from({ length: ROUNDS }, () => cpuMs(work)));
 }
 
-const counterOf = (tables: Tables): BpeCounter | UnigramCounter =>
+const counterOf = (tables: TokenizerTables): BpeCounter | UnigramCounter =>
   tables.kind === "bpe" ? new BpeCounter(tables) : new UnigramCounter(tables);
 
 function tableBytes(tables: object): number {
@@ -43,9 +43,9 @@ function tableBytes(tables: object): number {
   }, 0);
 }
 
-async function loading(): Promise<Map<string, Tables>> {
+async function loading(): Promise<Map<string, TokenizerTables>> {
   console.log("\nLoading (wall time, first and then best of five), tables, growth of the process");
-  const all = new Map<string, Tables>();
+  const all = new Map<string, TokenizerTables>();
   for (const name of TOKENIZER_NAMES) {
     const rss = process.memoryUsage.rss();
     const times: number[] = [];
@@ -54,7 +54,7 @@ async function loading(): Promise<Map<string, Tables>> {
       all.set(name, await loadTables(name));
       times.push(performance.now() - start);
       if (round === 0) {
-        const tables = all.get(name) as Tables;
+        const tables = all.get(name) as TokenizerTables;
         counterOf(tables).count("warm");
         const grown = (process.memoryUsage.rss() - rss) / MIB;
         console.log(`  ${name}: tables ${(tableBytes(tables) / MIB).toFixed(1)} MiB, process +${grown.toFixed(0)} MiB`);
@@ -65,7 +65,7 @@ async function loading(): Promise<Map<string, Tables>> {
   return all;
 }
 
-function throughput(all: Map<string, Tables>): void {
+function throughput(all: Map<string, TokenizerTables>): void {
   console.log("\nWhole texts, MB of UTF-8 per second of CPU");
   for (const [what, text] of Object.entries(ordinaryTexts())) {
     const bytes = Buffer.byteLength(text);
@@ -78,7 +78,7 @@ function throughput(all: Map<string, Tables>): void {
   }
 }
 
-function deltas(all: Map<string, Tables>): void {
+function deltas(all: Map<string, TokenizerTables>): void {
   console.log("\nStreaming, nanoseconds of CPU a delta of 1 to 8 characters");
   for (const [what, text] of Object.entries(ordinaryTexts())) {
     const parts: string[] = [];
@@ -105,7 +105,7 @@ function deltas(all: Map<string, Tables>): void {
   }
 }
 
-function hostile(all: Map<string, Tables>): void {
+function hostile(all: Map<string, TokenizerTables>): void {
   console.log(
     `\nHostile prompts of 10 MiB, ms of CPU: limit of ${CONTEXT} tokens / no limit; 16 KiB (the most counted inline)`,
   );

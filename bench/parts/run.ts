@@ -10,7 +10,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
 import {
   createDataDir,
   type Platform,
@@ -19,11 +18,12 @@ import {
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
+import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { findValkeyServer, sendValkeyCommand, startValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
-import { Connection } from "../gateway/connection.ts";
-import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/usage.ts";
+import { ClientConnection } from "../gateway/connection.ts";
+import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/process-resource-usage.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const MODEL = "tiny-3b";
@@ -132,7 +132,7 @@ async function ask({ ready }: Platform, { path, body }: Scenario, seconds: numbe
   const until = performance.now() + seconds * 1000;
   let answered = 0;
   const client = async (): Promise<void> => {
-    const connection = new Connection(Number(new URL(ready.gateway_url).port));
+    const connection = new ClientConnection(Number(new URL(ready.gateway_url).port));
     await connection.open();
     while (performance.now() < until) {
       const { status, failure } = await connection.ask(request);

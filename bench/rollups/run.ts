@@ -23,10 +23,10 @@ import { createLog } from "../../gateway/src/base/log.ts";
 import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
-import { openRollups } from "../../gateway/src/history/rollups.ts";
-import { measureDurableWriteMs } from "../gateway/usage.ts";
-import { sumProcessorTimeNs } from "../history/plans.ts";
-import { insertAccounts } from "../history/seed.ts";
+import { openRollupWriter } from "../../gateway/src/history/rollup-writer.ts";
+import { measureDurableWriteMs } from "../gateway/process-resource-usage.ts";
+import { sumProcessorTimeNs } from "../history/query-costs.ts";
+import { insertAccounts } from "../history/seed-history.ts";
 import { makeSettledRequestsSql } from "../history/seed-requests.ts";
 
 const FEED_EVERY_MS = 250;
@@ -100,7 +100,7 @@ async function measure(): Promise<void> {
       return answer;
     },
   };
-  const rollups = openRollups({ pool: counting as unknown as pg.Pool, clock: systemClock, log });
+  const rollups = openRollupWriter({ pool: counting as unknown as pg.Pool, clock: systemClock, log });
   const begunAt = performance.now();
   const spentBefore = { job: sumProcessorTimeNs(server), feeder: sumProcessorTimeNs(feeder) };
   let fed = 0;

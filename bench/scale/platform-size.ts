@@ -2,7 +2,7 @@
  * Computes how many gateways, databases and other parts a rate of requests needs, from the measured cost of one
  * request.
  */
-import { ASSUMED_INPUTS, MEASURED_INPUTS, REPORTS_PER_NODE_MAX } from "./constants.ts";
+import { ASSUMED_INPUTS, MEASURED_INPUTS, REPORTS_PER_NODE_MAX } from "./measured-and-assumed-inputs.ts";
 
 export interface PlatformSize {
   rate: number;

@@ -4,8 +4,8 @@
  */
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
-import { Connection } from "../gateway/connection.ts";
-import type { Platform } from "./platform.ts";
+import { ClientConnection } from "../gateway/connection.ts";
+import type { Platform } from "./soak-platform.ts";
 import { serializeRequest } from "./traffic.ts";
 
 /** The intervals at which pages are read, keys are created, and people sign in or sign up. */
@@ -129,7 +129,7 @@ export class ConsoleUsers {
   }
 
   async #chat(token: string, messages: object[], wanted: number): Promise<void> {
-    const connection = new Connection(this.#platform.port);
+    const connection = new ClientConnection(this.#platform.port);
     await connection.open();
     const body = { model: "tiny-3b", max_tokens: 20, messages };
     const { status } = await connection.ask(serializeRequest("/v1/chat/completions", { token }, body));

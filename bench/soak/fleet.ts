@@ -7,7 +7,7 @@ import { openHostAccount } from "@tollgate/stage/accounts.ts";
 import type { Process } from "@tollgate/stage/killable-process.ts";
 import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
 import { callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { createSoakAgent, MODELS, type Platform } from "./platform.ts";
+import { createSoakAgent, MODELS, type Platform } from "./soak-platform.ts";
 
 const STAYS_MS = 60_000;
 const AWAY_MS = 20_000;

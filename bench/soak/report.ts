@@ -7,8 +7,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readTableGrowth } from "../scale/table-growth.ts";
 import { type BlockStatistic, classifyTrend, type FittedLine, fitLine } from "./growth-trend.ts";
+import type { Sample } from "./platform-samples.ts";
 import { type PlotPanel, plotSvg } from "./plot.ts";
-import type { Sample } from "./samples.ts";
 
 /** Earlier samples are drawn but not judged, because caches fill and V8 compiles. In seconds. */
 const WARM_UP_S = 900;

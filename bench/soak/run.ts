@@ -16,8 +16,8 @@ import { parseArgs } from "node:util";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { ConsoleUsers } from "./console-users.ts";
 import { SoakFleet } from "./fleet.ts";
-import { openPlatform } from "./platform.ts";
-import { openSampler, type Sample } from "./samples.ts";
+import { openSampler, type Sample } from "./platform-samples.ts";
+import { openPlatform } from "./soak-platform.ts";
 import { SoakTraffic } from "./traffic.ts";
 
 const SAMPLE_MS = 10_000;

@@ -7,8 +7,8 @@ import { request } from "node:http";
 import { type OutgoingRequest, sendAndObserve } from "@tollgate/stage/load/client.ts";
 import { describeEnd, type PlannedRequest } from "@tollgate/stage/load/observation.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import { Connection } from "../gateway/connection.ts";
-import type { PayingAccount, Platform } from "./platform.ts";
+import { ClientConnection } from "../gateway/connection.ts";
+import type { PayingAccount, Platform } from "./soak-platform.ts";
 
 const TICK_MS = 25;
 const IN_FLIGHT_MAX = 200;
@@ -56,7 +56,7 @@ interface Seen {
 export class SoakTraffic {
   readonly platform: Platform;
   readonly #chance = new SeededRandom("soak");
-  readonly #idle: { connection: Connection; asked: number }[] = [];
+  readonly #idle: { connection: ClientConnection; asked: number }[] = [];
   readonly #due = KINDS.map(({ perSecond }) => this.#chance.next() / perSecond);
   readonly #outcomes: Record<string, number> = {};
   readonly #inFlight = new Set<Promise<void>>();
@@ -117,7 +117,7 @@ export class SoakTraffic {
   }
 
   async chat(): Promise<string> {
-    const kept = this.#idle.pop() ?? { connection: new Connection(this.platform.port), asked: 0 };
+    const kept = this.#idle.pop() ?? { connection: new ClientConnection(this.platform.port), asked: 0 };
     const { connection } = kept;
     if (!connection.isOpen) await connection.open();
     const body = { model: this.#model(), messages: this.#messages(script({ tokens: 30 })), ...this.#label() };

@@ -17,8 +17,8 @@ import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { SAMPLING } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { INITIAL_TEST_STATE } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
-import { Connection } from "../gateway/connection.ts";
-import { cpuSpentUs, readCpuTime } from "../gateway/usage.ts";
+import { ClientConnection } from "../gateway/connection.ts";
+import { cpuSpentUs, readCpuTime } from "../gateway/process-resource-usage.ts";
 
 const { values } = parseArgs({
   options: {
@@ -98,7 +98,7 @@ function requestOf(token: string): Buffer {
 }
 
 async function answers(request: Buffer): Promise<boolean> {
-  const connection = new Connection(Number(new URL(stage.baseUrl).port));
+  const connection = new ClientConnection(Number(new URL(stage.baseUrl).port));
   await connection.open();
   const { status } = await connection.ask(request);
   connection.close();
@@ -110,7 +110,7 @@ async function send(request: Buffer, lasting: number): Promise<number> {
   const until = performance.now() + lasting * 1000;
   let answered = 0;
   const client = async (): Promise<void> => {
-    const connection = new Connection(Number(new URL(stage.baseUrl).port));
+    const connection = new ClientConnection(Number(new URL(stage.baseUrl).port));
     await connection.open();
     while (performance.now() < until) {
       const { status, failure } = await connection.ask(request);

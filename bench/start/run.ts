@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gatewayCommand } from "../gateway/command.ts";
-import { type CpuTimeReading, readCpuTime, readResidentMemoryMib } from "../gateway/usage.ts";
+import { type CpuTimeReading, readCpuTime, readResidentMemoryMib } from "../gateway/process-resource-usage.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const TOLLGATE = join(CHECKOUT, "gateway/bin/tollgate.mjs");

@@ -3,7 +3,7 @@
  * the ends of events, timestamps and the closing marker.
  */
 import { connect, type Socket } from "node:net";
-import { nowUs } from "../gateway/usage.ts";
+import { nowUs } from "../gateway/process-resource-usage.ts";
 import { type TimeWindowFigures, WORD_INTERVAL_MS } from "./shared-types.ts";
 
 /** The maximum number of unanswered requests while streams are opened: more would only wait in a queue. */

@@ -4,7 +4,7 @@
  * one frame. In every sixteenth job the words are timestamps of the clock that all processes of the machine share.
  */
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
-import { nowUs } from "../gateway/usage.ts";
+import { nowUs } from "../gateway/process-resource-usage.ts";
 import { NodeConnection, type NodeLogin, openNodes } from "./node-connection.ts";
 import { JOBS_PER_TIMESTAMPED_JOB, WORD_INTERVAL_MS } from "./shared-types.ts";
 

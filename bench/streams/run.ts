@@ -15,15 +15,21 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { openHostAccount } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
+import { TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import pg from "pg";
-import { readIfExists } from "../../gateway/src/base/files.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
+import { readIfExists } from "../../gateway/src/base/read-if-exists.ts";
 import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayClient } from "../../host/src/command/gateway/client.ts";
+import { BenchProcess } from "../gateway/bench-process.ts";
 import { gatewayCommand } from "../gateway/command.ts";
-import { BenchProcess } from "../gateway/processes.ts";
-import { cpuSpentUs, machineCpuUs, readCpuTime, readResidentMemoryMib, type WatchedProcess } from "../gateway/usage.ts";
+import {
+  cpuSpentUs,
+  readCpuTime,
+  readMachineCpuUs,
+  readResidentMemoryMib,
+  type WatchedProcess,
+} from "../gateway/process-resource-usage.ts";
 import type { NodeLogin } from "./node-connection.ts";
 import type { TimeWindowFigures } from "./shared-types.ts";
 
@@ -111,7 +117,11 @@ async function measureAll(): Promise<void> {
 
 /** Waits for a window of time to pass and prints what each process used in it. */
 async function report(count: number, parts: Record<string, WatchedProcess>, clients: BenchProcess): Promise<void> {
-  const look = () => ({ cpu: Object.values(parts).map(readCpuTime), busy: machineCpuUs().busy, at: performance.now() });
+  const look = () => ({
+    cpu: Object.values(parts).map(readCpuTime),
+    busy: readMachineCpuUs().busy,
+    at: performance.now(),
+  });
   clients.process.send?.({ type: "begin" });
   const before = look();
   await sleep(windowMs);

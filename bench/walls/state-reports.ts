@@ -9,7 +9,7 @@ import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import { nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { enrolNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { openStage } from "@tollgate/stage/stage.ts";
-import { cpuSpentUs, readCpuTime } from "../gateway/usage.ts";
+import { cpuSpentUs, readCpuTime } from "../gateway/process-resource-usage.ts";
 
 /** The number of nodes: enough that none exceeds the maximum rate of reports per node. */
 const NODES = 100;

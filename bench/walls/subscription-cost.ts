@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { nodeSubject, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { cpuSpentUs, readCpuTime, readResidentMemoryMib } from "../gateway/usage.ts";
+import { cpuSpentUs, readCpuTime, readResidentMemoryMib } from "../gateway/process-resource-usage.ts";
 
 const SERVERS = 3;
 const AT_ONCE = 100;

@@ -2,7 +2,7 @@
  * Opens the accounts whose keys the load uses, and marks the nodes as trusted, so that they may serve these accounts.
  */
 import { HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
-import type { Query } from "@tollgate/stage/database.ts";
+import type { Query } from "@tollgate/stage/stage-database.ts";
 import type { TargetAddress } from "../gateway/load.ts";
 
 const CREDIT = 1_000_000_000_000_000_000n;

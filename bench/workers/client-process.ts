@@ -1,6 +1,6 @@
 /** A load generator in a process of its own: it runs one load for each account, all at the same time. */
 import { runLoad } from "../gateway/load.ts";
-import type { ClientsMessage, LoadReport } from "./messages.ts";
+import type { ClientsMessage, LoadReport } from "./process-messages.ts";
 
 async function run({ addresses, scenario }: ClientsMessage): Promise<LoadReport> {
   const concurrent = Math.max(1, Math.floor(scenario.concurrent / addresses.length));

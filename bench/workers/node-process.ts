@@ -5,7 +5,7 @@
  */
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { NodeConnection, type NodeLogin, openNodes } from "../streams/node-connection.ts";
-import type { AnswerPace, NodesMessage } from "./messages.ts";
+import type { AnswerPace, NodesMessage } from "./process-messages.ts";
 
 const TICK_MS = 5;
 const WORD = " river";

@@ -17,26 +17,26 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { openHostAccount } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { type Query, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
+import { type Query, TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import pg from "pg";
 import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayClient } from "../../host/src/command/gateway/client.ts";
+import { BenchProcess } from "../gateway/bench-process.ts";
 import { gatewayCommand } from "../gateway/command.ts";
 import type { TargetAddress } from "../gateway/load.ts";
-import { BenchProcess } from "../gateway/processes.ts";
-import { SCENARIOS, type Scenario } from "../gateway/scenarios.ts";
 import {
   cpuSpentUs,
-  machineCpuUs,
   measureDurableWriteMs,
   readCpuTime,
+  readMachineCpuUs,
   readResidentMemoryMib,
   type WatchedProcess,
-} from "../gateway/usage.ts";
+} from "../gateway/process-resource-usage.ts";
+import { SCENARIOS, type Scenario } from "../gateway/scenarios.ts";
 import { sampleConnections } from "../ledger/sample-connections.ts";
 import type { NodeLogin } from "../streams/node-connection.ts";
 import { openAccounts } from "./accounts.ts";
-import type { AnswerPace, ClientsMessage, LoadReport, NodesMessage } from "./messages.ts";
+import type { AnswerPace, ClientsMessage, LoadReport, NodesMessage } from "./process-messages.ts";
 import { tableHead, tableRow, type WorkerFigures } from "./report.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -271,7 +271,7 @@ async function measure(
   const parts = partsOf(running, await postgresPid(dataDir));
   const look = () => ({
     cpu: Object.entries(parts).map(([part, pids]) => [part, pids.map(readCpuTime)] as const),
-    busy: machineCpuUs().busy,
+    busy: readMachineCpuUs().busy,
     at: performance.now(),
   });
   const before = look();

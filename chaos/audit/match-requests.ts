@@ -4,7 +4,7 @@
  */
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import { parsePublicUuid } from "../uuid-of-public-id.ts";
-import { computeOutputCap } from "./charges.ts";
+import { computeOutputCap } from "./expected-charges.ts";
 import type { LedgerRecord } from "./ledger-state.ts";
 
 interface Matched {

@@ -14,7 +14,7 @@ import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { ensureServers, PATRONI_SERVERS } from "../../tools/install-test-servers.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { installPythonTools } from "../../tools/python-tools.ts";
-import { auditRun } from "../audit-run.ts";
+import { auditRun } from "../audit-chaos-run.ts";
 import { runFaults } from "../run-faults.ts";
 import { openPlatform } from "../stage/stage.ts";
 import { failoverFaults } from "./faults.ts";

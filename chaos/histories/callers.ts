@@ -3,7 +3,7 @@
  * host.
  */
 
-import { createHostAccount, createOperator, signIn } from "../stage/users.ts";
+import { createHostAccount, createOperator, signIn } from "../stage/test-accounts.ts";
 import { parsePublicUuid } from "../uuid-of-public-id.ts";
 import type { ThreeGatewayStage } from "./three-gateway-stage.ts";
 

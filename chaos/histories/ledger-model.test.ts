@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import type { LedgerRecord } from "../audit/ledger-state.ts";
-import type { BalanceCall, BudgetCall, CreditCall, History } from "./calls.ts";
 import { checkHistory, type FinalLedger, type LedgerViolationKind } from "./ledger-model.ts";
+import type { BalanceCall, BudgetCall, CreditCall, History } from "./recorded-calls.ts";
 
 const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
 const KEY = "00000000-0000-7000-8000-0000000000bb";

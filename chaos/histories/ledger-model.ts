@@ -7,7 +7,7 @@
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import type { LedgerRecord, LedgerState } from "../audit/ledger-state.ts";
 import { matchRequests } from "../audit/match-requests.ts";
-import type { BalanceCall, CreditCall, History } from "./calls.ts";
+import type { BalanceCall, CreditCall, History } from "./recorded-calls.ts";
 
 export type LedgerViolationKind =
   /** An acknowledged operation that is missing in the ledger. */

@@ -10,18 +10,18 @@ import { parseArgs } from "node:util";
 import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { explainMissingPostgres } from "../../gateway/src/db/testing/versions.ts";
+import { explainMissingPostgres } from "../../gateway/src/db/testing/postgres-versions.ts";
 import { ensureServers } from "../../tools/install-test-servers.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
-import { type FaultEpisode, findViolations, isViolationCounted } from "../audit/audit.ts";
+import { type FaultEpisode, findViolations, isViolationCounted } from "../audit/find-violations.ts";
 import { type LedgerState, readLedger } from "../audit/ledger-state.ts";
+import { type CallRecordingWorkers, startWorkers } from "./call-recording-workers.ts";
 import { createCallers } from "./callers.ts";
-import { formatHistory, type History } from "./calls.ts";
 import { FREEZE_PAST_LEASE, HISTORY_FAULTS, KILL_POSTGRES } from "./faults.ts";
 import { checkHistory, type LedgerCredit, type ModelViolation } from "./ledger-model.ts";
 import { FAULTY_PLATFORMS } from "./negative-controls.ts";
+import { formatHistory, type History } from "./recorded-calls.ts";
 import { LATE_SETTLEMENTS_TABLE, openStage, type ThreeGatewayStage } from "./three-gateway-stage.ts";
-import { type CallRecordingWorkers, startWorkers } from "./workers.ts";
 
 const USAGE = `Usage: npm run histories -- [flags]
   --seconds S       how long calls are made and parts are struck (default 60)

@@ -13,8 +13,8 @@ import { openNats } from "@tollgate/stage/plane.ts";
 import { createServerDirectory, DATABASE, startEmptyCluster } from "@tollgate/stage/servers/postgres.ts";
 import type { PostgresServer } from "@tollgate/stage/servers/postgres-server.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { createAdminRunner, type RunAdmin } from "../stage/admin.ts";
-import { type Gateway, makeGateways, waitUntilServing } from "../stage/gateway.ts";
+import { createAdminRunner, type RunAdmin } from "../stage/admin-commands.ts";
+import { type Gateway, makeGateways, waitUntilServing } from "../stage/chaos-gateways.ts";
 import { createNodeAgents } from "../stage/node-agents.ts";
 
 const GATEWAYS = 3;

@@ -2,7 +2,7 @@
 
 import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { waitUntilServing } from "./gateway.ts";
+import { waitUntilServing } from "./chaos-gateways.ts";
 import type { Platform } from "./stage.ts";
 
 /**

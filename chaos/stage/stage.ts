@@ -11,17 +11,17 @@ import { join } from "node:path";
 import { type Balancer, startBalancer } from "@tollgate/stage/balancer.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import type { LoadTestAccounts } from "@tollgate/stage/load/load.ts";
-import { type FakeClock, openFakeClock } from "@tollgate/stage/servers/clock.ts";
+import { type FakeClock, openFakeClock } from "@tollgate/stage/servers/fake-clock.ts";
 import { type Nats, startNats } from "@tollgate/stage/servers/nats.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { startValkey, type Valkey } from "@tollgate/stage/servers/valkey.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { createAdminRunner, type RunAdmin } from "./admin.ts";
-import { type Gateway, makeGateways, waitUntilServing } from "./gateway.ts";
+import { createAdminRunner, type RunAdmin } from "./admin-commands.ts";
+import { type Gateway, makeGateways, waitUntilServing } from "./chaos-gateways.ts";
 import { createNodeAgents } from "./node-agents.ts";
 import type { SeparateNetwork } from "./separate-network.ts";
 import type { SupervisedProcess } from "./supervised-process.ts";
-import { openAccounts, signIn } from "./users.ts";
+import { openAccounts, signIn } from "./test-accounts.ts";
 
 /** A gateway counts as late if `/readyz` takes longer than this many milliseconds. */
 const LOOK_LATE_MS = 1_000;

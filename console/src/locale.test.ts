@@ -3,6 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { afterEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
+import { formatDollarsForInput, formatExactDollars } from "./dollar-amounts.ts";
 import {
   BROWSER_LOCALE,
   convertLocalTime,
@@ -28,7 +29,6 @@ import {
   timeZones,
   zoneOffsetMs,
 } from "./locale.ts";
-import { formatDollarsForInput, formatExactDollars } from "./money.ts";
 import { parseDollars } from "./parse-dollars.ts";
 
 const AT = Date.parse("2026-11-05T06:30:09Z");

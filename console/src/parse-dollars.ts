@@ -2,8 +2,9 @@
  * Parses typed dollar amounts with a decimal point or comma. Ambiguous ones are refused: in some countries "1,000" is a
  * thousand, in others it is one. Pure, except for the user's own decimal sign.
  */
+
+import { formatExactDollars } from "./dollar-amounts.ts";
 import { type DecimalSign, findLocaleDecimalSign, formatWholeNumber } from "./locale.ts";
-import { formatExactDollars } from "./money.ts";
 
 const DOLLAR_DIGITS = 12;
 const NO_AMOUNT = "Enter an amount in dollars, such as 12.50.";

@@ -3,9 +3,9 @@
  * page opens.
  */
 import { createRouter } from "@tanstack/react-router";
-import { gatewayReachability } from "./api/gateway.ts";
+import { gatewayReachability } from "./api/gateway-requests.ts";
 import { queryClient, refetchEverything, setForbiddenHandler, setSignedOutHandler } from "./data/query-client.ts";
-import { isSigningOut, refetchPermissions, reloadToSignIn, resetCache } from "./data/session.ts";
+import { isSigningOut, refetchPermissions, reloadToSignIn, resetCache } from "./data/signed-in-session.ts";
 import {
   accountsRedirectRoute,
   accountsRoute,
@@ -13,12 +13,12 @@ import {
   homeRoute,
   notificationsRoute,
   settingsRoute,
-} from "./routes/app.tsx";
-import { authRoute, authRoutes } from "./routes/auth.tsx";
-import { builderRoutes } from "./routes/builder.tsx";
-import { hostRoutes } from "./routes/host.tsx";
-import { operatorRoutes } from "./routes/operator.tsx";
-import { LayoutErrorPage, rootRoute } from "./routes/root.tsx";
+} from "./routes/app-routes.tsx";
+import { builderRoutes } from "./routes/builder-routes.tsx";
+import { hostRoutes } from "./routes/host-routes.tsx";
+import { operatorRoutes } from "./routes/operator-routes.tsx";
+import { LayoutErrorPage, rootRoute } from "./routes/root-route.tsx";
+import { authRoute, authRoutes } from "./routes/sign-in-routes.tsx";
 import { toast } from "./ui/toast.tsx";
 
 const routeTree = rootRoute.addChildren([

@@ -1,5 +1,5 @@
 /** The time ranges that pages show, and their buckets: hours of a day, or UTC days. Pure. */
-import { daysBefore, startOfUtcDay } from "./utc.ts";
+import { daysBefore, startOfUtcDay } from "./utc-dates.ts";
 
 export const TIME_RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 export type TimeRange = (typeof TIME_RANGES)[number];

@@ -2,7 +2,7 @@
 import { brotliCompressSync } from "node:zlib";
 import type { Plugin, Rollup } from "vite";
 
-/** The maximum size after compression with Brotli (`compress.ts`), which all supported browsers accept. */
+/** The maximum size after compression with Brotli (`compress-files.ts`), which all supported browsers accept. */
 const FIRST_PAGE_BYTES_MAX = 200_000;
 /** The first page that a signed-in user sees. */
 const FIRST_PAGE = "pages/overview/overview-page.tsx";

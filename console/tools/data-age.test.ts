@@ -22,7 +22,7 @@ const NO_FIGURES: Record<string, string> = {
   "pages/overview/first-call-guide.tsx": "steps, not figures",
   "pages/performance/performance-table.tsx": "reads only the keys' names; performance-page.tsx shows the age",
   "pages/playground/answer-cost.tsx": "the cost of one answer, which does not change",
-  "pages/playground/composer.tsx": "a quote for what is being typed",
+  "pages/playground/message-composer.tsx": "a quote for what is being typed",
   "pages/playground/credit-notice.tsx": "says only that credit is missing",
   "pages/sign-in/provider-buttons.tsx": "ways to sign in",
   "pages/sign-in/sign-in-page.tsx": "ways to sign in",

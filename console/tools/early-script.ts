@@ -1,5 +1,5 @@
 /**
- * Adds the early script (src/early/early.ts) to the build: a small file that loads before all others and contains the
+ * Adds the early script (src/early/early-script.ts) to the build: a small file that loads before all others and contains the
  * names of each page's code files.
  */
 import { createHash } from "node:crypto";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build, type Plugin, type Rollup } from "vite";
 import { PREFETCHED_PAGES } from "../src/early/prefetched-requests.ts";
 
-const ENTRY = fileURLToPath(new URL("../src/early/early.ts", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../src/early/early-script.ts", import.meta.url));
 
 export function earlyScript(): Plugin {
   return {

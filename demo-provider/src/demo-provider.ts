@@ -7,10 +7,10 @@
 import type { AddressInfo } from "node:net";
 import type { Clock } from "@tollgate/protocol/clock.ts";
 import Fastify from "fastify";
-import { ProviderApi } from "./api.ts";
 import { newId, type Random } from "./ids.ts";
+import { ProviderApi } from "./payment-provider-api.ts";
 import { addDemoRoutes } from "./routes.ts";
-import { Shop } from "./shop.ts";
+import { ProviderSales } from "./sales-and-events.ts";
 import { type Log, openStateFile } from "./state-file.ts";
 import { WebhookDeliveries } from "./webhook-delivery.ts";
 
@@ -34,7 +34,7 @@ export interface DemoPaymentProvider {
   url: string;
   secretKey: string;
   webhookSecret: string;
-  shop: Shop;
+  shop: ProviderSales;
   deliveries: WebhookDeliveries;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function openDemoPaymentProvider({
     earlier: stateFile.deliveries,
     changed: () => stateFile.save(),
   });
-  const shop = new Shop({
+  const shop = new ProviderSales({
     clock,
     random,
     sales: stateFile.sales,

@@ -1,14 +1,20 @@
 /** The HTTP routes: the API for the library, pages for the buyer, and a page on which the operator simulates events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ProviderApi } from "./api.ts";
-import { checkoutPage, messagePage, operatorPage, receiptPage, renderCardSetupPage } from "./pages.ts";
+import {
+  renderCardSetupPage,
+  renderCheckoutPage,
+  renderMessagePage,
+  renderOperatorPage,
+  renderReceiptPage,
+} from "./payment-pages.ts";
+import type { ProviderApi } from "./payment-provider-api.ts";
 import { type RefundOrDispute, type Sale, TEST_CARDS, type TestCardLast4 } from "./sale.ts";
-import { ActionRefused, type Shop } from "./shop.ts";
+import { ActionRefused, type ProviderSales } from "./sales-and-events.ts";
 import type { WebhookDeliveries } from "./webhook-delivery.ts";
 
 interface DemoRoutesOptions {
   api: ProviderApi;
-  shop: Shop;
+  shop: ProviderSales;
   deliveries: WebhookDeliveries;
   /** Called when a sale or a webhook was added or changed. */
   changed: () => void;
@@ -25,9 +31,11 @@ export function addDemoRoutes(app: FastifyInstance, { api, shop, deliveries, cha
   app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
   app.setErrorHandler((error: Error, _request, reply) => {
     const refused = error instanceof ActionRefused;
-    return show(reply, messagePage("This is not possible", error.message), refused ? 409 : 500);
+    return show(reply, renderMessagePage("This is not possible", error.message), refused ? 409 : 500);
   });
-  app.setNotFoundHandler((_request, reply) => show(reply, messagePage("Not found", "There is no such page."), 404));
+  app.setNotFoundHandler((_request, reply) =>
+    show(reply, renderMessagePage("Not found", "There is no such page."), 404),
+  );
 
   app.all("/v1/*", (request, reply) => {
     const key = request.headers["idempotency-key"];
@@ -58,18 +66,18 @@ export function addDemoRoutes(app: FastifyInstance, { api, shop, deliveries, cha
 
   app.get("/pay/:session", (request, reply) => {
     const sale = saleOf(request);
-    return show(reply, sale.mode === "setup" ? renderCardSetupPage(sale) : checkoutPage(sale));
+    return show(reply, sale.mode === "setup" ? renderCardSetupPage(sale) : renderCheckoutPage(sale));
   });
   for (const last4 of Object.keys(TEST_CARDS) as TestCardLast4[]) {
     step(`/pay/:session/save/${last4}`, (sale) => void shop.save(sale, last4), returnUrl);
   }
   for (const what of ["receipt", "invoice"] as const) {
-    app.get(`/${what}s/:session`, (request, reply) => show(reply, receiptPage(saleOf(request), what)));
+    app.get(`/${what}s/:session`, (request, reply) => show(reply, renderReceiptPage(saleOf(request), what)));
   }
   step("/pay/:session/now", (sale) => shop.pay(sale), returnUrl);
   step("/pay/:session/later", (sale) => shop.payLater(sale), returnUrl);
 
-  app.get("/", (_request, reply) => show(reply, operatorPage(shop.sales, deliveries.all)));
+  app.get("/", (_request, reply) => show(reply, renderOperatorPage(shop.sales, deliveries.all)));
   const operator = (name: string, take: Step): void => step(`/sales/:session/${name}`, take, () => "/");
   operator("expire", (sale) => shop.expire(sale));
   operator("arrive", (sale) => shop.arrive(sale));

@@ -7,10 +7,10 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { ClientConnection } from "./client.ts";
 import { makeScriptPrompt } from "./client-check.ts";
-import { installProgram } from "./install.ts";
-import type { ProgramWithOwnChecks } from "./program.ts";
+import type { ClientConnection } from "./client-interface.ts";
+import { installProgram } from "./install-clients.ts";
+import type { ProgramWithOwnChecks } from "./program-interface.ts";
 
 /**
  * `reminder: "sys"` sends the reminder of the edit format as a separate message: the scripted engine only accepts

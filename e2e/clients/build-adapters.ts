@@ -7,24 +7,24 @@ import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildBinaryOnce, cacheFolder } from "../../tools/go-builds.ts";
-import { runInstallCommand } from "./install.ts";
+import { runInstallCommand } from "./install-clients.ts";
 
 /** The command that starts an adapter: the program and its arguments before the client's name. */
-export type BuildResult = { program: string; args: string[] } | { missing: string };
+export type AdapterBuildResult = { program: string; args: string[] } | { missing: string };
 
 const UNREACHABLE = /no such host|dial tcp|i\/o timeout|Could not transfer artifact|Unknown host|Connection refused/;
 const TOO_OLD = /requires go >= \S+|release version \d+ not supported|No compiler is provided in this environment/;
 
-const built = new Map<string, Promise<BuildResult>>();
+const built = new Map<string, Promise<AdapterBuildResult>>();
 
 /** Builds each language once, for all clients of the language. */
-const once = (language: string, make: () => Promise<BuildResult>): Promise<BuildResult> => {
+const once = (language: string, make: () => Promise<AdapterBuildResult>): Promise<AdapterBuildResult> => {
   const building = built.get(language) ?? make();
   built.set(language, building);
   return building;
 };
 
-export const buildGoAdapter = (): Promise<BuildResult> =>
+export const buildGoAdapter = (): Promise<AdapterBuildResult> =>
   once("go", async () => {
     const { sources, cached } = placesOf("go");
     const missing = await buildBinaryOnce(cached, "clients", (folder) =>
@@ -33,7 +33,7 @@ export const buildGoAdapter = (): Promise<BuildResult> =>
     return missing === undefined ? { program: cached, args: [] } : { missing };
   });
 
-export const buildJava = (): Promise<BuildResult> =>
+export const buildJavaAdapter = (): Promise<AdapterBuildResult> =>
   once("java", async () => {
     const { sources, cached } = placesOf("java");
     const missing = await buildBinaryOnce(cached, "target", (folder) => {

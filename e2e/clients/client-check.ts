@@ -1,12 +1,12 @@
 /** Defines one check of a client, and how the check reads a client's error. */
 import assert from "node:assert/strict";
-import type { Client, ClientTraits, ShownError } from "./client.ts";
-import type { ClientAccounts } from "./client-platform.ts";
+import type { Client, ClientTraits, ShownError } from "./client-interface.ts";
+import type { AccountsForClientTests } from "./client-platform.ts";
 
-export interface CheckContext {
+export interface ClientCheckContext {
   client: Client;
   traits: ClientTraits;
-  world: ClientAccounts;
+  world: AccountsForClientTests;
   /** Prints a remark to the test's output. */
   note: (text: string) => void;
 }
@@ -15,7 +15,7 @@ export interface ClientCheck {
   name: string;
   /** The check's column heading in the table of results, if it has one. */
   column: string;
-  check: (subject: CheckContext) => Promise<string | undefined>;
+  check: (subject: ClientCheckContext) => Promise<string | undefined>;
 }
 
 /** The reason in the table for clients that lack a feature. */
@@ -37,9 +37,9 @@ export async function expectFailure(client: Client, work: (onText: (text: string
   return { ...client.seen(result.error), text };
 }
 
-export const noteError = ({ note }: CheckContext, { raised, status, code }: ShownError): void =>
+export const addErrorNote = ({ note }: ClientCheckContext, { raised, status, code }: ShownError): void =>
   note(`${raised}, status ${status ?? "none"}, code ${code ?? "none"}`);
 
 /** The expected status and code of an error; only the status for a client whose errors lack the code. */
-export const makeExpectedError = ({ traits }: CheckContext, [status, code]: [number, string]) =>
+export const makeExpectedError = ({ traits }: ClientCheckContext, [status, code]: [number, string]) =>
   traits.losesCode ? [status, undefined] : [status, code];

@@ -8,14 +8,14 @@ import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { keepModelBusy } from "@tollgate/stage/requests.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import type { ClientConnection } from "./client.ts";
+import type { ClientConnection } from "./client-interface.ts";
 
 const SERVED = ["tiny-3b", "reason-32b", "embed-m3"];
 export const UNSERVED_MODEL = "mid-14b";
 const RICH_PICO = 10n ** 15n;
 const POOR_PICO = 1_500_000n;
 const UNLIMITED = { requests: 1_000_000, inFlight: 1_000, tokens: 1_000_000_000 };
-export interface ClientAccounts {
+export interface AccountsForClientTests {
   /** A connection with a key of an account that has credit. */
   connection(more?: Partial<ClientConnection>): ClientConnection;
   /**
@@ -38,7 +38,7 @@ export interface ClientAccounts {
 
 export interface ClientPlatform {
   /** Creates the accounts and keys of one client. */
-  open(): Promise<ClientAccounts>;
+  open(): Promise<AccountsForClientTests>;
   /** Checks the ledger and stops the platform. */
   end(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function openClientPlatform(): Promise<ClientPlatform> {
   };
 }
 
-async function makeWorld(stage: ProcessStage): Promise<ClientAccounts> {
+async function makeWorld(stage: ProcessStage): Promise<AccountsForClientTests> {
   const { query, baseUrl } = stage;
   const baseURL = `${baseUrl}/v1`;
   const at = (apiKey: string): ClientConnection => ({ baseURL, apiKey, maxRetries: 0 });

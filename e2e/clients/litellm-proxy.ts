@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { ANSWER_CHECKS } from "./answer-checks.ts";
-import type { Client, ClientConnection } from "./client.ts";
-import { installPackages, installProgram } from "./install.ts";
-import type { Program, ProgramChecks, ProgramWithOwnChecks } from "./program.ts";
-import { type Server, startServer } from "./server.ts";
+import type { Client, ClientConnection } from "./client-interface.ts";
+import { installPackages, installProgram } from "./install-clients.ts";
+import type { Program, ProgramChecks, ProgramWithOwnChecks } from "./program-interface.ts";
+import { type Server, startServer } from "./start-server.ts";
 
 const CONFIG = fileURLToPath(new URL("../../examples/litellm/config.yaml", import.meta.url));
 const ASKED = ["chat", "stream", "usage", "reasoning", "embeddings", "structured"];

@@ -4,9 +4,9 @@
  * `npm run clients` checks more.
  */
 import { after, before, describe, type TestContext, test } from "node:test";
-import type { Client } from "./client.ts";
 import { CLIENT_CHECKS } from "./client-checks.ts";
-import { type ClientAccounts, type ClientPlatform, openClientPlatform } from "./client-platform.ts";
+import type { Client } from "./client-interface.ts";
+import { type AccountsForClientTests, type ClientPlatform, openClientPlatform } from "./client-platform.ts";
 import { PROGRAMS } from "./programs.ts";
 
 /** The clients that this test includes, loaded. */
@@ -31,9 +31,9 @@ describe("the clients that builders use", { concurrency: true }, () => {
   for (const { name, version, traits, client } of driven) {
     const missing = "missing" in client ? client.missing : undefined;
     describe(`${name} ${version}`, { skip: missing, concurrency: 1 }, () => {
-      let world: ClientAccounts;
+      let world: AccountsForClientTests;
       before(async () => {
-        world = (await worlds?.open()) as ClientAccounts;
+        world = (await worlds?.open()) as AccountsForClientTests;
       });
       for (const { name: what, check } of CLIENT_CHECKS) {
         test(what, async (t: TestContext) => {

@@ -4,9 +4,9 @@
  * and key.
  */
 import { dirname, join } from "node:path";
-import type { Client, ClientConnection } from "./client.ts";
-import { installPackages, installProgram } from "./install.ts";
-import { startServer } from "./server.ts";
+import type { Client, ClientConnection } from "./client-interface.ts";
+import { installPackages, installProgram } from "./install-clients.ts";
+import { startServer } from "./start-server.ts";
 
 const SETTINGS = {
   WEBUI_SECRET_KEY: "of this run alone",

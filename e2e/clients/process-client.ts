@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Client, ClientConnection, ShownError } from "./client.ts";
+import type { Client, ClientConnection, ShownError } from "./client-interface.ts";
 
 interface Reply extends Partial<ShownError> {
   value?: unknown;

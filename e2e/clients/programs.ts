@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { loadAider } from "./aider.ts";
-import { type BuildResult, buildGoAdapter, buildJava } from "./build-adapters.ts";
-import type { Client, ClientTraits } from "./client.ts";
+import { type AdapterBuildResult, buildGoAdapter, buildJavaAdapter } from "./build-adapters.ts";
+import type { Client, ClientTraits } from "./client-interface.ts";
 import {
   installPackages,
   installProgram,
@@ -11,11 +11,11 @@ import {
   type PythonInstallation,
   readPinnedPythonVersion,
   readPinnedVersions,
-} from "./install.ts";
+} from "./install-clients.ts";
 import { loadLitellmProxy } from "./litellm-proxy.ts";
 import { loadOpenWebUi } from "./open-webui.ts";
 import { startProcessClient } from "./process-client.ts";
-import type { Program } from "./program.ts";
+import type { Program } from "./program-interface.ts";
 
 const npmVersion = await readPinnedVersions();
 
@@ -58,7 +58,7 @@ const fromPython = async (made: PythonInstallation, adapter: string): Promise<Cl
 async function compiled(
   id: string,
   name: string,
-  { build, file, pin }: { build: () => Promise<BuildResult>; file: string; pin: RegExp },
+  { build, file, pin }: { build: () => Promise<AdapterBuildResult>; file: string; pin: RegExp },
   traits: ClientTraits,
 ): Promise<Program> {
   return {
@@ -80,7 +80,7 @@ const go = (module: string) => ({
   pin: new RegExp(`\\b${module}(?:/v\\d+)? v(\\S+)`),
 });
 const java = (artifact: string) => ({
-  build: buildJava,
+  build: buildJavaAdapter,
   file: "java/pom.xml",
   pin: new RegExp(`<artifactId>${artifact}</artifactId>\\s*<version>(.*)</version>`),
 });

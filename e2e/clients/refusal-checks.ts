@@ -1,15 +1,15 @@
 /** Checks how a client shows refused requests, failures, and a stream that fails in the middle. */
 import assert from "node:assert/strict";
-import type { ClientConnection, ClientRequest, ShownError } from "./client.ts";
 import {
-  type CheckContext,
+  addErrorNote,
   CLIENT_LACKS_FEATURE_REASON,
   type ClientCheck,
+  type ClientCheckContext,
   expectFailure,
   makeExpectedError,
   makeScriptPrompt,
-  noteError,
 } from "./client-check.ts";
+import type { ClientConnection, ClientRequest, ShownError } from "./client-interface.ts";
 import { UNSERVED_MODEL } from "./client-platform.ts";
 
 const STATUS_ALONE = "status and message, without the code";
@@ -18,7 +18,7 @@ const HI = { model: "tiny-3b", prompt: "hi" };
 
 /** Checks that plain and streamed requests are refused alike: before a stream begins, a refusal is an HTTP status. */
 async function refuses(
-  subject: CheckContext,
+  subject: ClientCheckContext,
   at: ClientConnection,
   ask: ClientRequest,
   expected: [number, string],
@@ -30,7 +30,7 @@ async function refuses(
     [...makeExpectedError(subject, expected), ""],
   );
   const whole = await expectFailure(client, () => client.chat(at, ask));
-  noteError(subject, whole);
+  addErrorNote(subject, whole);
   assert.deepEqual([whole.status, whole.code ?? undefined], makeExpectedError(subject, expected));
   return whole;
 }
@@ -84,7 +84,7 @@ export const REFUSAL_CHECKS: ClientCheck[] = [
       const { client, traits, world } = subject;
       const ask = { model: "tiny-3b", prompt: "word ".repeat(9_000) };
       const seen = await expectFailure(client, () => client.chat(world.connection(), ask));
-      noteError(subject, seen);
+      addErrorNote(subject, seen);
       assert.match(seen.message, /maximum context length is 8192 tokens/);
       if (traits.contextRaises === undefined) return `told as ${seen.raised}: the message says it`;
       assert.equal(seen.raised, traits.contextRaises);
@@ -120,7 +120,7 @@ export const REFUSAL_CHECKS: ClientCheck[] = [
       const { client, world } = subject;
       const ask = { model: "tiny-3b", prompt: makeScriptPrompt({ tokens: 5, fail_after: 2 }) };
       const seen = await expectFailure(client, () => client.chat(world.connection(), ask));
-      noteError(subject, seen);
+      addErrorNote(subject, seen);
       assert.deepEqual([seen.status, seen.code ?? undefined], makeExpectedError(subject, [502, "upstream_failed"]));
       return subject.traits.losesCode && STATUS_ALONE;
     },
@@ -132,10 +132,10 @@ export const REFUSAL_CHECKS: ClientCheck[] = [
       const { client, traits, world } = subject;
       const ask = { model: UNSERVED_MODEL, prompt: "hi" };
       const whole = await expectFailure(client, () => client.chat(world.connection(), ask));
-      noteError(subject, whole);
+      addErrorNote(subject, whole);
       assert.deepEqual([whole.status, whole.code ?? undefined], makeExpectedError(subject, [503, "no_capacity"]));
       const streamed = await expectFailure(client, (onText) => client.stream(world.connection(), ask, onText));
-      noteError(subject, streamed);
+      addErrorNote(subject, streamed);
       assert.equal(streamed.text, "");
       if (traits.losesCode) return STATUS_ALONE;
       assert.equal(streamed.code ?? undefined, traits.ignoresErrorEvent ? undefined : "no_capacity");
@@ -149,7 +149,7 @@ export const REFUSAL_CHECKS: ClientCheck[] = [
       const { client, traits, world } = subject;
       const ask = { model: "tiny-3b", prompt: makeScriptPrompt({ tokens: 20, fail_after: 5, delta_ms: 2 }) };
       const seen = await expectFailure(client, (onText) => client.stream(world.connection(), ask, onText));
-      noteError(subject, seen);
+      addErrorNote(subject, seen);
       const withoutCode = traits.losesCode ?? traits.ignoresErrorEvent;
       const code = withoutCode ? undefined : "upstream_failed";
       assert.deepEqual([seen.raised, seen.code ?? undefined], [traits.streamRaises, code]);

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
-  type Cell,
   parseTable,
-  type Row,
+  type ResultCell,
+  type ResultRow,
   readTable,
   renderTable,
   updateResultRows,
@@ -15,14 +15,14 @@ import {
 } from "./results-table.ts";
 
 test("the table has one row per client and one note per reason, and lists the clients that were left out", () => {
-  const cells = new Map<string, Cell>([
+  const cells = new Map<string, ResultCell>([
     ["chat", "ok"],
     ["stream", { no: "none" }],
     ["401", { failed: "no status" }],
   ]);
   const rows = [
     { name: "a 1", cells },
-    { name: "b 2", cells: new Map<string, Cell>([["chat", { no: "none" }]]) },
+    { name: "b 2", cells: new Map<string, ResultCell>([["chat", { no: "none" }]]) },
     { name: "c 3", cells: { leftOut: "no Python" } },
   ];
   const expected = [
@@ -40,7 +40,10 @@ test("the table has one row per client and one note per reason, and lists the cl
 });
 
 test("updating the table keeps rows of clients that did not run, removes retired clients and adds new ones", () => {
-  const row = (name: string, cells: Record<string, Cell>): Row => ({ name, cells: new Map(Object.entries(cells)) });
+  const row = (name: string, cells: Record<string, ResultCell>): ResultRow => ({
+    name,
+    cells: new Map(Object.entries(cells)),
+  });
   const kept = [
     row("a 1", { chat: "ok", stream: { no: "none" }, "401": { failed: "old" } }),
     row("b 2", { chat: { no: "other" } }),

@@ -1,25 +1,25 @@
 /** Renders the results as a table: one row per program, one column per check, and reasons as notes below. */
 import { readFile, writeFile } from "node:fs/promises";
 
-export type Cell = "ok" | { no: string } | { failed: string };
+export type ResultCell = "ok" | { no: string } | { failed: string };
 
-export interface Row {
+export interface ResultRow {
   /** The program's name and version. */
   name: string;
   /** The results by column, or why the program was left out. */
-  cells: Map<string, Cell> | { leftOut: string };
+  cells: Map<string, ResultCell> | { leftOut: string };
 }
 
 const BEGIN = "<!-- clients: written by `npm run clients -- --markdown e2e/clients/README.md` -->";
 const END = "<!-- clients: end -->";
 
-export function renderTable(rows: Row[], columns: string[]): string {
+export function renderTable(rows: ResultRow[], columns: string[]): string {
   const notes: string[] = [];
   const noted = (reason: string): string => {
     if (!notes.includes(reason)) notes.push(reason);
     return `[${notes.indexOf(reason) + 1}]`;
   };
-  const text = (cell: Cell | undefined): string => {
+  const text = (cell: ResultCell | undefined): string => {
     if (cell === undefined) return "–";
     if (cell === "ok") return "ok";
     return "no" in cell ? `no ${noted(cell.no)}` : `FAILED ${noted(cell.failed)}`;
@@ -34,13 +34,13 @@ export function renderTable(rows: Row[], columns: string[]): string {
 }
 
 /** Parses a table that `render` wrote. */
-export function parseTable(table: string): Row[] {
+export function parseTable(table: string): ResultRow[] {
   const lines = table.split("\n");
   const notes = new Map(lines.map((line) => /^(\d+)\. (.*)$/.exec(line)?.slice(1) ?? []) as [string, string][]);
   const [[, ...columns] = [], , ...rows] = lines
     .filter((line) => line.startsWith("| "))
     .map((line) => line.slice(2, -2).split(" | "));
-  const cellOf = (text: string): Cell | undefined => {
+  const cellOf = (text: string): ResultCell | undefined => {
     const [, told, note = ""] = /^(no|FAILED) \[(\d+)\]$/.exec(text) ?? [];
     if (told === undefined) return text === "ok" ? "ok" : undefined;
     const reason = notes.get(note) ?? "";
@@ -50,13 +50,18 @@ export function parseTable(table: string): Row[] {
     const leftOut = /^left out: (.*)$/.exec(texts[0] ?? "")?.[1];
     if (leftOut !== undefined) return { name, cells: { leftOut } };
     const cells = columns.map((column, i) => [column, cellOf(texts[i] ?? "")] as const);
-    return { name, cells: new Map(cells.filter((cell): cell is [string, Cell] => cell[1] !== undefined)) };
+    return { name, cells: new Map(cells.filter((cell): cell is [string, ResultCell] => cell[1] !== undefined)) };
   });
 }
 
 /** Replaces the tested columns in the rows of the programs that ran, and sorts the rows in the order of `names`. */
-export function updateResultRows(kept: Row[], driven: Row[], asked: string[], names: string[]): Row[] {
-  const rowIn = (rows: Row[], name: string): Row | undefined => rows.find((row) => row.name === name);
+export function updateResultRows(
+  kept: ResultRow[],
+  driven: ResultRow[],
+  asked: string[],
+  names: string[],
+): ResultRow[] {
+  const rowIn = (rows: ResultRow[], name: string): ResultRow | undefined => rows.find((row) => row.name === name);
   return names.flatMap((name) => {
     const [old, now] = [rowIn(kept, name), rowIn(driven, name)];
     if (now === undefined) return old ?? [];

@@ -5,15 +5,15 @@
  * Exits with 1 if a check failed.
  */
 import { parseArgs } from "node:util";
-import type { Client, ClientTraits } from "./client.ts";
 import { CLIENT_CHECKS } from "./client-checks.ts";
-import { type ClientAccounts, type ClientPlatform, openClientPlatform } from "./client-platform.ts";
-import type { Program, ProgramChecks } from "./program.ts";
+import type { Client, ClientTraits } from "./client-interface.ts";
+import { type AccountsForClientTests, type ClientPlatform, openClientPlatform } from "./client-platform.ts";
+import type { Program, ProgramChecks } from "./program-interface.ts";
 import { PROGRAMS } from "./programs.ts";
 import {
-  type Cell,
   parseTable,
-  type Row,
+  type ResultCell,
+  type ResultRow,
   readTable,
   renderTable,
   updateResultRows,
@@ -49,7 +49,7 @@ const columns = list(
 
 const rowName = ({ name, version }: Program): string => `${name} ${version}`;
 
-async function drive(worlds: ClientPlatform, program: Program): Promise<Row> {
+async function drive(worlds: ClientPlatform, program: Program): Promise<ResultRow> {
   const name = rowName(program);
   try {
     return { name, cells: await cellsOf(worlds, program) };
@@ -59,13 +59,13 @@ async function drive(worlds: ClientPlatform, program: Program): Promise<Row> {
   }
 }
 
-async function cellsOf(worlds: ClientPlatform, program: Program): Promise<Row["cells"]> {
+async function cellsOf(worlds: ClientPlatform, program: Program): Promise<ResultRow["cells"]> {
   const client = await program.load();
   if ("missing" in client) return { leftOut: client.missing };
   try {
     const world = await worlds.open();
     const asked = "checks" in client ? await client.checks(world) : checksOf(client, world, program.traits);
-    const cells = new Map<string, Cell>();
+    const cells = new Map<string, ResultCell>();
     for (const column of columns) {
       const check = asked[column];
       if (check === undefined) continue;
@@ -78,14 +78,16 @@ async function cellsOf(worlds: ClientPlatform, program: Program): Promise<Row["c
   }
 }
 
-function checksOf(client: Client, world: ClientAccounts, traits: ClientTraits): ProgramChecks {
+function checksOf(client: Client, world: AccountsForClientTests, traits: ClientTraits): ProgramChecks {
   const subject = { client, traits, world, note: () => {} };
   return Object.fromEntries(tabled.map(({ column, check }) => [column, () => check(subject)]));
 }
 
-const failed = (error: unknown): Cell => ({ failed: (error as Error).message.replace(/\s+/g, " ").slice(0, 300) });
+const failed = (error: unknown): ResultCell => ({
+  failed: (error as Error).message.replace(/\s+/g, " ").slice(0, 300),
+});
 
-async function cellOf(check: () => Promise<string | undefined>): Promise<Cell> {
+async function cellOf(check: () => Promise<string | undefined>): Promise<ResultCell> {
   try {
     const reason = await check();
     return reason === undefined ? "ok" : { no: reason };
@@ -96,7 +98,7 @@ async function cellOf(check: () => Promise<string | undefined>): Promise<Cell> {
 
 const worlds = await openClientPlatform();
 const chosen = PROGRAMS.filter(({ id }) => only.includes(id));
-const driven = new Map<Program, Row>();
+const driven = new Map<Program, ResultRow>();
 const waiting = [...chosen];
 const work = async (): Promise<void> => {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift())

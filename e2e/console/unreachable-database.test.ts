@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { openDatabase } from "@tollgate/stage/database.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
+import { openDatabase } from "@tollgate/stage/stage-database.ts";
 import type { Page } from "playwright-core";
-import { type DatabaseProxy, openDatabaseProxy } from "../../gateway/src/db/testing/proxy.ts";
+import { type DatabaseProxy, openDatabaseProxy } from "../../gateway/src/db/testing/database-proxy.ts";
 import {
   type BrowserSession,
   buildConsole,

@@ -6,14 +6,14 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Block } from "../../tools/doc-tests/page.ts";
+import type { Block } from "../../tools/doc-tests/read-page.ts";
 import { isOnPath } from "../../tools/install-test-servers.ts";
 import {
   explainMissingPackages,
-  installForDocs,
   installPackagesSeparately,
+  installPythonForDocs,
   type PythonInstallation,
-} from "../clients/install.ts";
+} from "../clients/install-clients.ts";
 
 const PIP = ["pip", "pip3"];
 const PYTHON = ["python", "python3", ...PIP];
@@ -45,7 +45,7 @@ export async function installPackagesFor(blocks: Block[], root: string): Promise
 
 /** If a page uses pip and pip cannot install here, all Python blocks are skipped: they need what pip installs. */
 async function pythonFor(usesPip: boolean): Promise<PythonInstallation> {
-  const python = await once("python", installForDocs);
+  const python = await once("python", installPythonForDocs);
   if (!usesPip || "missing" in python) return python;
   const missing = await explainMissingPackages(python.interpreter);
   return missing === undefined ? python : { missing };

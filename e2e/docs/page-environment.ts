@@ -20,16 +20,16 @@ import {
 } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { dropDatabase, findDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import { createDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort, makeMinimalEnvironment } from "@tollgate/stage/killable-process.ts";
+import { dropDatabase, findDatabase, openDatabase } from "@tollgate/stage/stage-database.ts";
 import {
   fillPlaceholders,
   findPorts,
   type PlaceholderValues,
   replacePorts,
 } from "../../tools/doc-tests/fill-placeholders.ts";
-import type { PageKind } from "../../tools/doc-tests/page.ts";
+import type { PageKind } from "../../tools/doc-tests/read-page.ts";
 import type { DocPackages } from "./packages.ts";
 
 export interface PageEnvironment {

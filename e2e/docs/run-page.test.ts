@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readPage, selectRunnableBlocks } from "../../tools/doc-tests/page.ts";
+import { readPage, selectRunnableBlocks } from "../../tools/doc-tests/read-page.ts";
 import { explainSkip, listCommands } from "./packages.ts";
 import { runBlocks } from "./run-page.ts";
 

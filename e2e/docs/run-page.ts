@@ -3,10 +3,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findCredentials } from "../../tools/doc-tests/fill-placeholders.ts";
 import { formatSideBySide, matchesOutput } from "../../tools/doc-tests/match-output.ts";
-import { type Block, readPage, selectRunnableBlocks } from "../../tools/doc-tests/page.ts";
+import { type Block, readPage, selectRunnableBlocks } from "../../tools/doc-tests/read-page.ts";
 import { explainSkip, installPackagesFor } from "./packages.ts";
 import { openPageEnvironment, type PageEnvironment } from "./page-environment.ts";
-import { type BlockFailure, ShellSession } from "./session.ts";
+import { type BlockFailure, ShellSession } from "./shell-session.ts";
 
 interface Report {
   ran: number;

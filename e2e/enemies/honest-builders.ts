@@ -7,7 +7,7 @@
 import { readResponseParts } from "@tollgate/stage/raw-http.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
-import { MODEL } from "./strategy.ts";
+import { MODEL } from "./attack-strategy.ts";
 
 const PER_SECOND = 12;
 /** The maximum time that a builder waits for an answer of a hundred words. */

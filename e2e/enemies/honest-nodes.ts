@@ -7,7 +7,7 @@ import { findKnownAnswer } from "@tollgate/stage/nodes/known-answers.ts";
 import type { InProcessStage } from "@tollgate/stage/stage.ts";
 import { type Engine, EngineError, type GenerationJob } from "../../host/src/engines/engine.ts";
 import { planScriptedAnswer } from "../../host/src/engines/engine-script.ts";
-import { MODEL, setHonestAnswersOfNewNodes } from "./strategy.ts";
+import { MODEL, setHonestAnswersOfNewNodes } from "./attack-strategy.ts";
 
 const NODES = 4;
 const SLOTS = 4;

@@ -2,10 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { measureStrategy } from "./measure.ts";
+import type { AttackStrategy } from "./attack-strategy.ts";
+import { measureStrategy } from "./measure-strategy.ts";
 import { findBrokenLimits, formatAttackTable, type Report, type StrategyRow } from "./report.ts";
 import { STRATEGIES } from "./strategies.ts";
-import type { AttackStrategy } from "./strategy.ts";
 
 const USAGE = `Usage: npm run enemies -- [part of a name…] [flags]
   --seconds N     how long each phase lasts: one without the enemy, one beside it (default 60)

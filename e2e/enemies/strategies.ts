@@ -1,12 +1,12 @@
 /** All attacks, in the order of the report's table: known attacks by their number, then new ones. */
 
+import type { AttackStrategy } from "./attack-strategy.ts";
 import { EXCESSIVE_USE_ATTACKS } from "./strategies/excessive-use.ts";
 import { FALSE_CLAIM_ATTACKS } from "./strategies/false-claims.ts";
 import { HARMFUL_REQUEST_ATTACKS } from "./strategies/harmful-requests.ts";
 import { MONEY_WITHDRAWAL_ATTACKS } from "./strategies/money-withdrawals.ts";
 import { UNCOMPUTED_ANSWER_ATTACKS } from "./strategies/uncomputed-answers.ts";
 import { UNFINISHED_ANSWER_ATTACKS } from "./strategies/unfinished-answers.ts";
-import type { AttackStrategy } from "./strategy.ts";
 
 const NEW = Number.POSITIVE_INFINITY;
 

@@ -13,12 +13,12 @@ import {
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
 import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
-import { installExamples } from "../clients/install.ts";
-import { type Language, listLanguages, runExample } from "./languages.ts";
-import { defineRetryTests } from "./retry.ts";
+import { installPythonForExamples } from "../clients/install-clients.ts";
+import { type Language, listLanguages, runExample } from "./example-languages.ts";
+import { defineRetryTests } from "./retry-tests.ts";
 
 const UNSERVED = "mid-14b";
-const tongues = listLanguages(await installExamples());
+const tongues = listLanguages(await installPythonForExamples());
 const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 const action = (name: string, argument: string): string => script({ text: JSON.stringify({ action: name, argument }) });
 

@@ -1,11 +1,12 @@
 /** Generates requests with correct HTTP framing whose bodies are valid or broken. */
-import { drawValidBody, ENDPOINTS, type Endpoint, PATH_BY_ENDPOINT } from "./bodies.ts";
-import { damageField, damageText, mutateBody } from "./damage.ts";
+
+import { damageField, damageText, mutateBody } from "./damage-bodies.ts";
+import { deriveExpectedResponses } from "./derive-expected-responses.ts";
 import type { ExpectedResponse } from "./expected-response.ts";
 import { FUZZ_API_KEY, type HttpFuzzCase } from "./fuzz-case.ts";
-import { drawJsonStyle, writeJson } from "./json.ts";
-import { deriveExpectedResponses } from "./oracle.ts";
 import type { Random } from "./random.ts";
+import { drawJsonStyle, writeJson } from "./raw-json.ts";
+import { drawValidBody, ENDPOINTS, type Endpoint, PATH_BY_ENDPOINT } from "./request-bodies.ts";
 import { drawRandomValue, drawTrickyText } from "./tricky-values.ts";
 
 export const KEY_HEADERS = { authorization: `Bearer ${FUZZ_API_KEY}`, "content-type": "application/json" };

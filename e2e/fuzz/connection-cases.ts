@@ -2,9 +2,10 @@
  * Generates connections with unusual behavior: clients that send everything at once, disconnect in the middle, or send
  * during a response.
  */
+
+import { deriveExpectedResponses } from "./derive-expected-responses.ts";
 import { type ExpectedResponse, NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected-response.ts";
 import type { SocketFuzzCase } from "./fuzz-case.ts";
-import { deriveExpectedResponses } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import { cutRandomly, HOST_HEADER, makeAnyPost, makeHead, makeListeningCase, makePostHead } from "./raw-requests.ts";
 

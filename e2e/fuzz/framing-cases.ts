@@ -1,9 +1,8 @@
 /** Generates requests with unusual or broken HTTP framing, and bytes that are not a request. */
 import { gzipSync } from "node:zlib";
-import { ENDPOINTS } from "./bodies.ts";
+import { deriveExpectedResponses } from "./derive-expected-responses.ts";
 import { NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected-response.ts";
 import type { SocketFuzzCase } from "./fuzz-case.ts";
-import { deriveExpectedResponses } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import {
   AUTHORIZATION_HEADER,
@@ -13,6 +12,7 @@ import {
   makeListeningCase,
   makePostHead,
 } from "./raw-requests.ts";
+import { ENDPOINTS } from "./request-bodies.ts";
 
 export function makeOddChunks(random: Random): SocketFuzzCase {
   const { endpoint, body } = makeAnyPost(random);

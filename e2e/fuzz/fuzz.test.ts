@@ -8,11 +8,11 @@ import { after, before, describe, test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./answers.ts";
-import { emptyTally, formatTally, runCampaign } from "./campaign.ts";
 import { type Answer, type ExpectedResponse, NOT_HTTP } from "./expected-response.ts";
+import { findMistakes } from "./find-answer-mistakes.ts";
+import { createEmptyTally, formatTally, runCampaign } from "./fuzz-campaign.ts";
 import { FUZZ_API_KEY } from "./fuzz-case.ts";
 import { assertPlatformUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
-import { findMistakes } from "./judge.ts";
 import { sendOverNewSocket } from "./send-over-new-socket.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -241,7 +241,7 @@ describe("the gateway under malformed and random requests", () => {
     // Every run uses a new seed. `run.ts` can repeat it.
     const seed = Number(process.env["TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
     console.log(`fuzz: seed ${seed}`);
-    const tally = emptyTally();
+    const tally = createEmptyTally();
     const run = { target: fuzzed.target, seed, from: 0, to: REQUESTS, concurrency: CONCURRENCY };
     await runCampaign({ ...run, onFinding: ({ text }) => console.log(text), onProgress: () => {} }, tally);
     console.log(formatTally(tally));

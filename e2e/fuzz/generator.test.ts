@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { deriveExpectedResponses } from "./derive-expected-responses.ts";
 import { generateFuzzCase } from "./generate-fuzz-case.ts";
-import { deriveExpectedResponses } from "./oracle.ts";
 import { Random } from "./random.ts";
 import { formatFuzzCase } from "./send-and-judge.ts";
 

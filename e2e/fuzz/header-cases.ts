@@ -1,12 +1,12 @@
 /** Generates requests with correct framing and unusual keys, methods, paths or headers. */
 import { METHODS } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { drawValidBody, PATH_BY_ENDPOINT } from "./bodies.ts";
 import { KEY_HEADERS, makePostCase, pickEndpoint } from "./body-cases.ts";
 import { type ExpectedResponse, NOT_FOUND, UNAUTHORIZED } from "./expected-response.ts";
 import { FUZZ_API_KEY, type HttpFuzzCase } from "./fuzz-case.ts";
-import { writeJson } from "./json.ts";
 import type { Random } from "./random.ts";
+import { writeJson } from "./raw-json.ts";
+import { drawValidBody, PATH_BY_ENDPOINT } from "./request-bodies.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

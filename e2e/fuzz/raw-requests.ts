@@ -1,9 +1,10 @@
 /** Parts from which requests for a bare socket are built. */
-import { drawValidBody, ENDPOINTS, type Endpoint, PATH_BY_ENDPOINT } from "./bodies.ts";
+
 import type { ExpectedResponse } from "./expected-response.ts";
 import { FUZZ_API_KEY, type SocketFuzzCase } from "./fuzz-case.ts";
-import { writeJson } from "./json.ts";
 import type { Random } from "./random.ts";
+import { writeJson } from "./raw-json.ts";
+import { drawValidBody, ENDPOINTS, type Endpoint, PATH_BY_ENDPOINT } from "./request-bodies.ts";
 
 export const HOST_HEADER = "host: fuzz";
 export const AUTHORIZATION_HEADER = `authorization: Bearer ${FUZZ_API_KEY}`;

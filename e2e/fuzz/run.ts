@@ -3,7 +3,7 @@
  * with 1 on any finding. A finding's seed and index generate the same request again.
  */
 import { parseArgs } from "node:util";
-import { emptyTally, formatFinding, formatTally, runCampaign } from "./campaign.ts";
+import { createEmptyTally, formatFinding, formatTally, runCampaign } from "./fuzz-campaign.ts";
 import { assertPlatformUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
 import { generateFuzzCase } from "./generate-fuzz-case.ts";
 import { KeepAliveSender } from "./keep-alive-sender.ts";
@@ -58,7 +58,7 @@ async function runOne({ target }: FuzzPlatform, index: number): Promise<boolean>
 
 async function runAll({ stage, target }: FuzzPlatform): Promise<boolean> {
   const requests = whole("requests");
-  const tally = emptyTally();
+  const tally = createEmptyTally();
   const probe = await MemoryProbe.open(await stage.gateway.log());
   const seconds = (): string => `${Math.round(process.uptime())} s`;
   const fireAll = (from: number, to: number): Promise<void> =>

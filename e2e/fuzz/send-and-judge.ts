@@ -1,7 +1,7 @@
 /** Sends one request of a run and returns the mistakes in its response. */
 import type { Answer } from "./expected-response.ts";
+import { findMistakes } from "./find-answer-mistakes.ts";
 import type { FuzzCase } from "./fuzz-case.ts";
-import { findMistakes } from "./judge.ts";
 import type { KeepAliveSender } from "./keep-alive-sender.ts";
 import { sendOverNewSocket } from "./send-over-new-socket.ts";
 import { NoAnswer, type Target } from "./target.ts";

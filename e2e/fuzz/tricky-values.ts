@@ -1,6 +1,7 @@
 /** Values that often cause bugs: texts, numbers, and nested values made of them. */
-import { RawJson } from "./json.ts";
+
 import type { Random } from "./random.ts";
+import { RawJson } from "./raw-json.ts";
 
 const TEXTS = [
   "",

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Query } from "@tollgate/stage/database.ts";
+import type { Query } from "@tollgate/stage/stage-database.ts";
 import type { ConsoleResponse } from "../console-client.ts";
 
 /** The inputs that may be stored, such as names chosen by users, with the tables that may store them. */

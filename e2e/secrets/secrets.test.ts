@@ -24,7 +24,6 @@ import {
   openBuilderAccount,
   openHostAccount,
 } from "@tollgate/stage/accounts.ts";
-import { PRIVATE_DATABASE_ENV, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import {
   createDataDir,
   type Platform,
@@ -37,6 +36,7 @@ import { type Behaviour, callNodeApi, encodeStateFrame, HandMadeNode } from "@to
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
+import { PRIVATE_DATABASE_ENV, TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
 import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";

@@ -1,13 +1,13 @@
 /** All behaviors that are checked, in order. The first three set up the node. */
-import type { Outcome } from "../outcome.ts";
+import type { CheckOutcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
-import { checkChat, checkCompletion, checkEmbeddings, checkStream } from "./answers.ts";
+import { checkChat, checkCompletion, checkEmbeddings, checkStream } from "./answer-checks.ts";
 import type { BehaviourName } from "./behaviour-names.ts";
-import { checkCancel } from "./cancel.ts";
+import { checkCancel } from "./cancel-check.ts";
 import { checkContextLimit, checkLongPrompt } from "./context-limit.ts";
-import { checkParallelRequests } from "./parallel.ts";
+import { checkRestart } from "./engine-restart-check.ts";
+import { checkParallelRequests } from "./parallel-requests-check.ts";
 import { checkOutputCap, checkSeed, checkStopStrings } from "./request-parameters.ts";
-import { checkRestart } from "./restart.ts";
 import { checkDoctorCommand, checkElectCommand, checkUpCommand } from "./setup-commands.ts";
 import { checkJsonObject, checkJsonSchema } from "./structured-output.ts";
 
@@ -28,4 +28,4 @@ export const BEHAVIOUR_CHECKS = {
   parallel: checkParallelRequests,
   cancel: checkCancel,
   restart: checkRestart,
-} satisfies Record<BehaviourName, (stage: Stage) => Promise<Outcome>>;
+} satisfies Record<BehaviourName, (stage: Stage) => Promise<CheckOutcome>>;

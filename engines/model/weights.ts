@@ -2,7 +2,7 @@
  * Generates a Llama model with fixed random weights, small enough that two processor cores generate hundreds of tokens
  * a second.
  */
-import type { Likelihood } from "./likelihood.ts";
+import type { Likelihood } from "./token-likelihoods.ts";
 
 export const MODEL_SHAPE = {
   layers: 2,

@@ -1,6 +1,6 @@
 /** The agent's own engine, llama.cpp inside its process: with a model file of the host, and with the demo model. */
 import { readFileSync } from "node:fs";
-import type { EngineUnderTest } from "../engine.ts";
+import type { EngineUnderTest } from "../engine-under-test.ts";
 
 const { optionalDependencies } = JSON.parse(
   readFileSync(new URL("../../host/package.json", import.meta.url), "utf8"),
@@ -10,7 +10,7 @@ const { optionalDependencies } = JSON.parse(
 const version = optionalDependencies["node-llama-cpp"];
 const INSTALLED = async (): Promise<undefined> => undefined;
 
-export const ggufFile: EngineUnderTest = {
+export const ggufFileEngine: EngineUnderTest = {
   id: "gguf",
   title: "GGUF file in the agent",
   version: `node-llama-cpp ${version}`,
@@ -21,7 +21,7 @@ export const ggufFile: EngineUnderTest = {
   cannot: { embeddings: "one file serves one model" },
 };
 
-export const demo: EngineUnderTest = {
+export const demoEngine: EngineUnderTest = {
   id: "demo",
   title: "demo model in the agent",
   version: `node-llama-cpp ${version}`,

@@ -3,19 +3,19 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
+import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine-under-test.ts";
 import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { MODEL_NAME } from "../model/model.ts";
 import { MODEL_SHAPE } from "../model/weights.ts";
 import { countOpenAiPromptTokens } from "./openai-prompt-tokens.ts";
-import { askJson, isReachable, startServer } from "./server.ts";
+import { askJson, isReachable, startServer } from "./start-server.ts";
 
 const VERSION = "2026.10.11549";
 const SCRIPT = fileURLToPath(new URL("llama_server.py", import.meta.url));
 const SLOTS = 2;
 
-export const llamaServer: EngineUnderTest = {
+export const llamaServerEngine: EngineUnderTest = {
   id: "llama-server",
   title: "llama.cpp server",
   version: `xllamacpp ${VERSION}`,

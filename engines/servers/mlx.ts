@@ -1,17 +1,17 @@
 /** The server of MLX, on the CPU. It lists its model by the folder with which it was started. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { EngineUnderTest } from "../engine.ts";
+import type { EngineUnderTest } from "../engine-under-test.ts";
 import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { HUB_SETTINGS } from "./hugging-face-hub.ts";
 import { countOpenAiPromptTokens } from "./openai-prompt-tokens.ts";
-import { isReachable, startServer } from "./server.ts";
+import { isReachable, startServer } from "./start-server.ts";
 
 const VERSION = "0.32.2";
 const MLX_VERSION = "0.32.4";
 
-export const mlx: EngineUnderTest = {
+export const mlxEngine: EngineUnderTest = {
   id: "mlx",
   title: "mlx_lm.server",
   version: `mlx-lm ${VERSION}, mlx ${MLX_VERSION} (CPU)`,

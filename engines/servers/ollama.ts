@@ -4,12 +4,12 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { EngineUnderTest, Message } from "../engine.ts";
+import type { ChatMessage, EngineUnderTest } from "../engine-under-test.ts";
 import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { failureReason, runCommand } from "../install/command.ts";
 import { installOllama, OLLAMA_PROGRAM, OLLAMA_VERSION } from "../install/ollama.ts";
 import { MODEL_SHAPE } from "../model/weights.ts";
-import { askJson, isReachable, startServer } from "./server.ts";
+import { askJson, isReachable, startServer } from "./start-server.ts";
 
 const NAME = "llama3.2:3b";
 const EMBEDDING_NAME = "bge-m3:latest";
@@ -31,7 +31,7 @@ Today Date: 26 Jul 2024
 
 `;
 
-export const ollama: EngineUnderTest = {
+export const ollamaEngine: EngineUnderTest = {
   id: "ollama",
   title: "Ollama",
   version: OLLAMA_VERSION,
@@ -66,7 +66,7 @@ export const ollama: EngineUnderTest = {
   // Matched to the catalogue's model by name only, because Ollama has no endpoint for tokenizing.
   embeds: { model: "embed-m3", width: MODEL_SHAPE.width },
   cannot: {},
-  promptTokens: async (url: string, messages: Message[]) => {
+  promptTokens: async (url: string, messages: ChatMessage[]) => {
     const body = {
       model: NAME,
       messages,

@@ -1,16 +1,16 @@
 /** `transformers serve` of Hugging Face, which the agent treats as any OpenAI-compatible engine. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { EngineUnderTest } from "../engine.ts";
+import type { EngineUnderTest } from "../engine-under-test.ts";
 import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { HUB_SETTINGS } from "./hugging-face-hub.ts";
-import { isReachable, startServer } from "./server.ts";
+import { isReachable, startServer } from "./start-server.ts";
 import { TORCH_REQUIREMENT } from "./vllm.ts";
 
 const VERSION = "5.22.2";
 
-export const transformers: EngineUnderTest = {
+export const transformersEngine: EngineUnderTest = {
   id: "transformers",
   title: "transformers serve",
   version: `transformers ${VERSION}`,

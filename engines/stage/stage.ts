@@ -8,11 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV, openStage as openPlatform, type ProcessStage } from "@tollgate/stage/stage.ts";
-import { type EmbeddingModel, type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
+import { type EmbeddingModel, type EngineUnderTest, TINY_EMBEDDINGS } from "../engine-under-test.ts";
 import type { TinyModel } from "../model/model.ts";
-import type { Server } from "../servers/server.ts";
+import type { Server } from "../servers/start-server.ts";
 import { BuilderClient } from "./builder-client.ts";
-import { Host } from "./host.ts";
+import { HostCommands } from "./host-commands.ts";
 
 const SPEED_NOBODY_REACHES = 1_000_000;
 
@@ -22,7 +22,7 @@ export interface Stage {
   platform: ProcessStage;
   /** The host's token. */
   hostToken: string;
-  host: Host;
+  host: HostCommands;
   builder: BuilderClient;
   /** The engine's URL; empty for an engine inside the agent. */
   url: string;
@@ -37,7 +37,7 @@ export interface Stage {
 
 export async function openStage(engine: EngineUnderTest, model: TinyModel): Promise<Stage> {
   const home = await mkdtemp(join(tmpdir(), `tollgate-engines-${engine.id}-`));
-  const host = new Host(home);
+  const host = new HostCommands(home);
   const port = await findFreePort();
   const url = engine.start === undefined ? "" : `http://127.0.0.1:${port}`;
   let server: Server | undefined;

@@ -5,13 +5,13 @@
  */
 import type { AccountServices } from "./accounts/services.ts";
 import { type AccountSettings, openAccountServices } from "./assemble/accounts.ts";
+import type { CloseFunction, Context } from "./assemble/assembly-context.ts";
 import { type BackgroundJobSettings, startBackgroundJobs } from "./assemble/background-jobs.ts";
-import type { CloseFunction, Context } from "./assemble/context.ts";
-import { type DrainTimes, drain } from "./assemble/drain.ts";
-import { startNodeSupervision } from "./assemble/fleet.ts";
-import { type HealthSettings, openReadinessAndMetrics } from "./assemble/health.ts";
+import { type DrainTimes, drainGateway } from "./assemble/drain.ts";
+import { startNodeSupervision } from "./assemble/nodes-and-dispatch.ts";
 import { type NotificationSettings, openNotificationServices } from "./assemble/notifications.ts";
 import type { ExternalInterfaces, Listener } from "./assemble/port-interfaces.ts";
+import { type HealthSettings, openReadinessAndMetrics } from "./assemble/readiness-and-metrics.ts";
 import {
   openRequestPipeline,
   type RequestPipeline,
@@ -23,7 +23,7 @@ import type { NewId } from "./base/ids.ts";
 import { VERIFIER_FAILURES_MAX } from "./base/node-trust-thresholds.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
-import type { TrafficMetrics } from "./http/metrics/traffic.ts";
+import type { TrafficMetrics } from "./http/metrics/traffic-metrics.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import type { KeyServices } from "./keys/services.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -31,7 +31,7 @@ import type { NotificationServices } from "./notifications/services.ts";
 import type { RouteServices } from "./routes/services.ts";
 import type { Trust } from "./trust/trust.ts";
 
-/** The settings of each part. `settingsOf` in build/settings.ts derives them from the configuration. */
+/** The settings of each part. `settingsOf` in build/assembly-settings.ts derives them from the configuration. */
 export interface Settings
   extends RequestPipelineSettings,
     AccountSettings,
@@ -177,7 +177,7 @@ function running(
   };
   let draining: Promise<void> | undefined;
   const drainOnce = (times = settings.drain): Promise<void> => {
-    draining ??= drain(drained, { ...times, clock, log });
+    draining ??= drainGateway(drained, { ...times, clock, log });
     return draining;
   };
   return {

@@ -11,7 +11,7 @@ import { dollars, pico } from "./base/money.ts";
 import { DAY_MS } from "./base/time.ts";
 import { type BuiltGateway, buildGateway } from "./build.ts";
 import { parseConfig } from "./config.ts";
-import { openDatabaseProxy } from "./db/testing/proxy.ts";
+import { openDatabaseProxy } from "./db/testing/database-proxy.ts";
 import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "./db/testing.ts";
 import { waitPastMidnight } from "./history/testing.ts";
 import { createTestHold, createTestSettlement } from "./ledger/testing.ts";

@@ -2,8 +2,8 @@
  * Creates ports and settings from the configuration, and calls `assemble`. No other code depends on the implementation
  * behind a port.
  */
-import { createSmtpMailSender, developmentMail, type MailSender } from "./accounts/mail.ts";
-import type { CloseFunction } from "./assemble/context.ts";
+import { createDevelopmentMailSender, createSmtpMailSender, type MailSender } from "./accounts/mail.ts";
+import type { CloseFunction } from "./assemble/assembly-context.ts";
 import type { ExternalInterfaces, Listener } from "./assemble/port-interfaces.ts";
 import { assemble, type ListeningGateway } from "./assemble.ts";
 import { systemClock } from "./base/clock.ts";
@@ -12,22 +12,22 @@ import { newIds, publicIdSuffix } from "./base/ids.ts";
 import { systemOpenFiles } from "./base/open-file-limit.ts";
 import { systemRandom } from "./base/random.ts";
 import { VERSION } from "./base/version.ts";
+import { deriveSettingsFromConfig } from "./build/assembly-settings.ts";
+import type { BuildContext, GatewayBuildOptions } from "./build/build-context.ts";
 import { openModelsAndTokenizers } from "./build/catalogue.ts";
-import type { BuildContext, GatewayBuildOptions } from "./build/context.ts";
 import { openGatewayDatabase } from "./build/database.ts";
-import { openSharedSettings } from "./build/deployment.ts";
-import { createLimitsFactory } from "./build/limits.ts";
+import { createLimitsFactory } from "./build/limits-factory.ts";
 import { type ListenerWithInternalServer, openStartingListener } from "./build/listener.ts";
+import { openPlane, verifyPlaneDeployment } from "./build/open-plane.ts";
 import { openTracing } from "./build/open-tracing.ts";
 import { openPaymentProvider } from "./build/payments.ts";
-import { openPlane, verifyPlaneDeployment } from "./build/plane.ts";
-import { deriveSettingsFromConfig } from "./build/settings.ts";
+import { openSharedSettings } from "./build/shared-settings.ts";
 import { type MissingDependency, type ReportMissing, retryUntilStarted } from "./build/wait-for-dependencies.ts";
 import { type DatabaseClock, openDatabaseClock } from "./db/database-clock.ts";
 import { createStartupHealth } from "./http/health.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "./metering/catalogue.ts";
 import { loadServerSecrets, type ServerSecrets } from "./server-secrets.ts";
-import { loadSecretCanaries } from "./trust/canaries.ts";
+import { loadSecretCanaries } from "./trust/canary-source.ts";
 
 export interface BuiltGateway extends ListeningGateway {
   /** The process ID of the private PostgreSQL; null if another database is configured. */
@@ -149,5 +149,5 @@ async function openPorts(context: BuildContext, started: Started, close: () => P
 
 function mailOf({ config, development = false, log }: BuildContext): MailSender | undefined {
   if (config.mail !== undefined) return createSmtpMailSender(config.mail);
-  return development ? developmentMail(log) : undefined;
+  return development ? createDevelopmentMailSender(log) : undefined;
 }

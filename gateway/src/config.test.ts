@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ConfigError, findDatabaseUrl, parseConfig, SETTING_NAMES, SETTINGS_DOMAINS } from "./config.ts";
-import { NODE_RULES } from "./fleet/rules.ts";
+import { NODE_RULES } from "./fleet/node-standing-rules.ts";
 import { HOLD_LEASE_MS } from "./ledger/ledger.ts";
 
 test("defaults apply when no variable is set", () => {

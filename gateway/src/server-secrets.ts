@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { readIfExists } from "./base/files.ts";
+import { readIfExists } from "./base/read-if-exists.ts";
 
 const Pepper = z.string().min(32);
 const SecretsFile = z.object({

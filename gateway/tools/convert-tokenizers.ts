@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { convertBpe, type TokenizerJson } from "./tokenizers/bpe.ts";
-import { readGgufArrays } from "./tokenizers/gguf.ts";
-import { readBundledFile, readPackageFile } from "./tokenizers/packages.ts";
-import { convertUnigram } from "./tokenizers/unigram.ts";
+import { convertBpe, type TokenizerJson } from "./tokenizers/convert-bpe.ts";
+import { convertUnigram } from "./tokenizers/convert-unigram.ts";
+import { readBundledFile, readPackageFile } from "./tokenizers/package-files.ts";
+import { readGgufArrays } from "./tokenizers/read-gguf.ts";
 
 const BPE = [
   {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { runTollgateHost } from "./cli.ts";
 import { openLoginFile } from "./command/login-file.ts";
-import type { Supervisor } from "./command/supervisor.ts";
+import type { Supervisor } from "./command/service-supervisor.ts";
 import { sendJson, stubServer, unusedAddress } from "./testing/stub-http.ts";
 import { NATS_USER_SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
 

@@ -6,7 +6,7 @@ import { completion } from "@tollgate/terminal/completion.ts";
 import { configDirectory } from "@tollgate/terminal/private-file.ts";
 import { deriveTerminalEnv, runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { openTerminal } from "@tollgate/terminal/terminal.ts";
-import type { PlaneDialer } from "./agent/plane.ts";
+import type { PlaneDialer } from "./agent/plane-connection.ts";
 import { systemClock } from "./clock.ts";
 import type { Command, CommandContext } from "./command/command.ts";
 import { doctor } from "./command/doctor/doctor.ts";
@@ -22,9 +22,9 @@ import { market } from "./command/market.ts";
 import { pause, resume } from "./command/pause.ts";
 import { register } from "./command/register.ts";
 import { rename, retire } from "./command/rename-and-retire.ts";
-import { serviceCommands } from "./command/service.ts";
+import { createSupervisor } from "./command/service-supervisor.ts";
 import { status } from "./command/status.ts";
-import { createSupervisor } from "./command/supervisor.ts";
+import { serviceCommands } from "./command/systemd-service.ts";
 import { tryNode } from "./command/try.ts";
 import { up } from "./command/up/up.ts";
 import { explainMissingEngines, findEngines } from "./engines/detect-engines.ts";
@@ -100,6 +100,6 @@ function realContext(args: string[]): CommandContext {
 
 /** The NATS client is loaded on first use, because loading it takes much of a command's start time. */
 const dial: PlaneDialer = async (credentials, name) => {
-  const { connectToNats } = await import("./agent/nats.ts");
+  const { connectToNats } = await import("./agent/connect-to-nats.ts");
   return connectToNats(credentials, name);
 };

@@ -1,6 +1,6 @@
 /** Structured logs on standard error. Prompts, outputs and secrets are never passed to a logger. */
 import { makeReadableLogStream } from "@tollgate/terminal/log-lines.ts";
-import type { Paint } from "@tollgate/terminal/text.ts";
+import type { Paint } from "@tollgate/terminal/terminal-text.ts";
 import pino from "pino";
 
 export type Log = pino.Logger;

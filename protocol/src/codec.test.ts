@@ -4,14 +4,14 @@ import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { decodeFrame, encodeFrame, encodeJobInParts, FrameError } from "./codec.ts";
-import type { Frame } from "./frames.ts";
 import {
   CONTROL_FRAME_BYTES_MAX,
   DELTAS_FRAME_TEXT_BYTES_MAX,
   FAILURE_MESSAGE_CHARS_MAX,
   FRAME_BYTES_MAX,
   STATE_FRAME_BYTES_MAX,
-} from "./limits.ts";
+} from "./frame-limits.ts";
+import type { Frame } from "./frames.ts";
 
 const JOB = "06dfk3zq9v8n2x4m7t1c5w0rbe-01";
 type Sendable = Exclude<Frame, { kind: "unknown" }>;

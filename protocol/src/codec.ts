@@ -6,6 +6,17 @@
  */
 import type { z } from "zod";
 import {
+  CONTROL_FRAME_BYTES_MAX,
+  DELTAS_FRAME_TEXT_BYTES_MAX,
+  DELTAS_PER_FRAME_MAX,
+  FRAME_BYTES_MAX,
+  JOB_PIECES_MAX,
+  SCORED_FRAME_BYTES_MAX,
+  STATE_FRAME_BYTES_MAX,
+  VECTOR_WIDTH_MAX,
+  VECTORS_PER_FRAME_MAX,
+} from "./frame-limits.ts";
+import {
   AcceptedFrame,
   BusyFrame,
   CancelFrame,
@@ -20,17 +31,6 @@ import {
   ScoredFrame,
   type TimedDelta,
 } from "./frames.ts";
-import {
-  CONTROL_FRAME_BYTES_MAX,
-  DELTAS_FRAME_TEXT_BYTES_MAX,
-  DELTAS_PER_FRAME_MAX,
-  FRAME_BYTES_MAX,
-  JOB_PIECES_MAX,
-  SCORED_FRAME_BYTES_MAX,
-  STATE_FRAME_BYTES_MAX,
-  VECTOR_WIDTH_MAX,
-  VECTORS_PER_FRAME_MAX,
-} from "./limits.ts";
 import { PROTOCOL_MAJOR } from "./version.ts";
 
 export class FrameError extends Error {

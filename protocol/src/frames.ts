@@ -16,7 +16,7 @@
  * No frame contains a token count. Only the gateway counts tokens, so a node cannot influence the count.
  */
 import { z } from "zod";
-import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX, SCORES_PER_FRAME_MAX } from "./limits.ts";
+import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX, SCORES_PER_FRAME_MAX } from "./frame-limits.ts";
 
 /**
  * The format of a job ID: `<request ID suffix>-<attempt, two digits>`. It is unique per attempt, so that late frames of

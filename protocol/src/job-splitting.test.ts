@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { decodeFrame, encodeFrame, FrameError } from "./codec.ts";
+import { JOB_PIECE_BYTES } from "./frame-limits.ts";
 import type { Frame, JobHeader } from "./frames.ts";
 import { JobJoiner, splitJob } from "./job-splitting.ts";
-import { JOB_PIECE_BYTES } from "./limits.ts";
 
 const header: Omit<JobHeader, "body_bytes" | "pieces"> = {
   job: "06dfk3zq9v8n2x4m7t1c5w0rbe-01",

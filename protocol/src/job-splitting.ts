@@ -1,7 +1,7 @@
 /** Splits jobs into pieces (in the gateway) and joins them (in the node). */
 import { FrameError } from "./codec.ts";
+import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES } from "./frame-limits.ts";
 import { ChatBody, CompletionBody, EmbeddingBody, type Frame, type JobBody, type JobHeader } from "./frames.ts";
-import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES } from "./limits.ts";
 
 const SCHEMAS = { chat: ChatBody, completion: CompletionBody, embedding: EmbeddingBody };
 

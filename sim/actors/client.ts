@@ -3,15 +3,15 @@ import { UnreachableError } from "../../gateway/src/base/dependency.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
 import { Fault } from "../../gateway/src/faults.ts";
-import type { Call, Reply } from "../../gateway/src/inference/call.ts";
+import type { Call, Reply } from "../../gateway/src/inference/call-interface.ts";
 import type { Endpoint } from "../../gateway/src/inference/endpoint.ts";
 import { serveRequest } from "../../gateway/src/inference/serve.ts";
 import { chat } from "../../gateway/src/routes/openai/chat.ts";
 import { completions } from "../../gateway/src/routes/openai/completions.ts";
 import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
-import type { RequestPlan } from "../plan.ts";
 import { makeSentence } from "../world/one-token-words.ts";
 import type { World } from "../world/world.ts";
+import type { RequestPlan } from "../world-plan.ts";
 import { EMBEDDING_MODEL } from "./catalogue.ts";
 import type { RunningGateway } from "./gateway.ts";
 
@@ -147,7 +147,7 @@ export function sendRequest(
   return sight;
 }
 
-/** Returns the status and error code that the HTTP layer would send (`http/call.ts`). */
+/** Returns the status and error code that the HTTP layer would send (`http/http-call.ts`). */
 function refusalOf(error: unknown): [number, string | null] {
   if (error instanceof Fault) return [error.status, error.code ?? null];
   if (error instanceof UnreachableError || isStorageTrouble(error)) return [503, "no_capacity"];

@@ -9,7 +9,7 @@ type Level = "debug" | "info" | "warn" | "error";
 
 /**
  * The only log line about a loss that the platform accepts: neither database nor disk could be written to
- * (ledger/settling.ts).
+ * (ledger/settler.ts).
  */
 const UNSAFE = "request answered, but its settlement is only in memory: a crash would lose it";
 

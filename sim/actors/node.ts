@@ -11,16 +11,16 @@ import {
   nodeSubject,
   STATE_REQUEST_SUBJECT,
 } from "../../protocol/src/nats-subjects.ts";
-import type { AnswerScript, NodeKind, NodePlan } from "../plan.ts";
 import type { NodeLink } from "../world/network.ts";
 import { makeSentence } from "../world/one-token-words.ts";
 import type { World } from "../world/world.ts";
+import type { AnswerScript, NodeKind, NodePlan } from "../world-plan.ts";
 import { THINKING_MODEL, VECTOR_WIDTH } from "./catalogue.ts";
 import { computeEmbedding } from "./embedding.ts";
 import { type OutputPiece, splitIntoOutputPieces } from "./output-pieces.ts";
 
 /** The node's own record of a job. */
-export interface JobFacts {
+export interface SimulatedJob {
   job: string;
   nodeId: string;
   offeredMs: number;
@@ -64,7 +64,7 @@ interface JobText {
 interface Running {
   header: JobHeader;
   body: JobText;
-  facts: JobFacts;
+  facts: SimulatedJob;
   seq: number;
   acceptedMs: number;
   stop: () => void;
@@ -74,7 +74,7 @@ interface Knowing {
   /** Returns the script of a request, found by the 26 characters of the request's ID; undefined for other jobs. */
   scriptOf: (request: string) => AnswerScript | undefined;
   /** Returns the node's standing in the database. */
-  standing: () => JobFacts["standing"];
+  standing: () => SimulatedJob["standing"];
 }
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
@@ -88,7 +88,7 @@ const EARLY = { accepts_early: true, draining: false };
 export class SimNode {
   readonly id: string;
   readonly plan: NodePlan;
-  readonly jobs = new Map<string, JobFacts>();
+  readonly jobs = new Map<string, SimulatedJob>();
   readonly #world: World;
   readonly #link: NodeLink;
   readonly #running = new Map<string, Running>();
@@ -96,7 +96,7 @@ export class SimNode {
   /** Jobs that the node accepted before their bodies arrived, with the time of acceptance. */
   readonly #early = new Map<string, number>();
   readonly #scriptOf: (request: string) => AnswerScript | undefined;
-  readonly #standing: () => JobFacts["standing"];
+  readonly #standing: () => SimulatedJob["standing"];
   #isUp = false;
   #isTelling = false;
 
@@ -239,7 +239,7 @@ export class SimNode {
     this.#early.delete(job);
     const script = this.#scriptOf(job.slice(0, 26));
     const isKnown = header.endpoint === "embedding" || this.#world.answers.answerTo(body.messages ?? []) !== undefined;
-    const facts: JobFacts = {
+    const facts: SimulatedJob = {
       job,
       nodeId: this.id,
       offeredMs: this.#world.scheduler.nowMs,
@@ -448,7 +448,7 @@ export class SimNode {
     this.#end(running, end);
   }
 
-  #end(running: Running, end: JobFacts["end"]): void {
+  #end(running: Running, end: SimulatedJob["end"]): void {
     running.stop();
     running.facts.end = end;
     running.facts.endedMs = this.#world.scheduler.nowMs;

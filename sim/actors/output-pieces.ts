@@ -1,6 +1,7 @@
 /** Divides an engine's output for a job into the pieces that its agent sends. */
-import type { AnswerScript } from "../plan.ts";
+
 import { countWords, cutAtStopString, makeSentence } from "../world/one-token-words.ts";
+import type { AnswerScript } from "../world-plan.ts";
 import { THINKING_TAGS } from "./catalogue.ts";
 
 export interface OutputPiece {

@@ -4,7 +4,7 @@
  */
 import { computePrices, EMBEDDING_MODEL, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { ClientObservation } from "../actors/client.ts";
-import type { JobFacts } from "../actors/node.ts";
+import type { SimulatedJob } from "../actors/node.ts";
 import { countWords, cutAtStopString } from "../world/one-token-words.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
 
@@ -14,9 +14,9 @@ interface Case {
   record: RequestRecord;
   promptTokens: number;
   /** Every job that nodes ran for the request, in order. */
-  jobs: JobFacts[];
+  jobs: SimulatedJob[];
   /** The jobs of the request that the node in the record ran. */
-  served: JobFacts[];
+  served: SimulatedJob[];
   /** The host that owns that node. */
   host: string | null;
 }
@@ -66,7 +66,7 @@ export function describeWrongCharge(known: Case): string | undefined {
 }
 
 /** Returns how many words of a job's output can be billed: thinking, and the answer up to its stop string. */
-const outputOf = ({ thought, said }: JobFacts, { ask }: ClientObservation): number =>
+const outputOf = ({ thought, said }: SimulatedJob, { ask }: ClientObservation): number =>
   countWords(thought) + countWords(cutAtStopString(said, ask.stop));
 
 function billOf(known: Case): Bill | typeof FREE | string {
@@ -163,7 +163,7 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
 }
 
 /** Whether the node sent its whole answer, or a stop string, after which no output counts. */
-const isComplete = ({ end, said }: JobFacts, { ask }: ClientObservation): boolean =>
+const isComplete = ({ end, said }: SimulatedJob, { ask }: ClientObservation): boolean =>
   end === "done" || cutAtStopString(said, ask.stop) !== said;
 
 /**

@@ -5,7 +5,7 @@
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { ClientObservation } from "../actors/client.ts";
-import type { WorldParticipants } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/world-participants.ts";
 
 /**
  * How long a gateway must lack the database before leases can expire, in milliseconds. A lease lasts one minute, and a

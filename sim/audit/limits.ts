@@ -4,7 +4,7 @@
  * no request.
  */
 import type { ClientObservation } from "../actors/client.ts";
-import type { WorldParticipants } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/world-participants.ts";
 import { WORLD_START_MS } from "../world/process-lifetime.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
 

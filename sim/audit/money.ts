@@ -5,7 +5,7 @@
  * deducted from the balances of the same owner's hosts before a payout.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import type { WorldParticipants } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/world-participants.ts";
 import { WORLD_START_MS } from "../world/process-lifetime.ts";
 
 /**

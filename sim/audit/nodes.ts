@@ -2,9 +2,10 @@
  * Checks that an honest node is never quarantined for failures that it did not cause, and that a cheating node is
  * quarantined within 20 jobs.
  */
-import type { NodeKind } from "../plan.ts";
-import type { WorldParticipants } from "../stage/stage.ts";
-import type { NodeRecord } from "../world/store/nodes.ts";
+
+import type { WorldParticipants } from "../stage/world-participants.ts";
+import type { NodeRecord } from "../world/store/node-table.ts";
+import type { NodeKind } from "../world-plan.ts";
 
 /** These kinds of nodes fail every job. */
 const FAILS_ALWAYS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice", "bad vectors"];

@@ -7,12 +7,12 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { publicId, publicIdSuffix } from "../../gateway/src/base/ids.ts";
 import { EMBEDDING_MODEL } from "../actors/catalogue.ts";
 import type { ClientObservation } from "../actors/client.ts";
-import type { JobFacts } from "../actors/node.ts";
+import type { SimulatedJob } from "../actors/node.ts";
 import { parseNodeUuid } from "../actors/node-ids.ts";
-import type { RequestPlan } from "../plan.ts";
-import type { WorldParticipants } from "../stage/stage.ts";
+import type { WorldParticipants } from "../stage/world-participants.ts";
 import type { TokenCounting } from "../token-counting.ts";
 import type { World } from "../world/world.ts";
+import type { RequestPlan } from "../world-plan.ts";
 import { describeWrongCharge } from "./charges.ts";
 
 interface Facts {
@@ -52,7 +52,7 @@ const JOB_MS_MAX = 119_000;
 export function auditRequests(facts: Facts): void {
   const { stage, tokens } = facts;
   const { world, sights, nodes } = stage;
-  const jobs = new Map<string, JobFacts[]>();
+  const jobs = new Map<string, SimulatedJob[]>();
   for (const node of nodes)
     for (const job of node.jobs.values()) {
       const request = job.job.slice(0, 26);
@@ -98,7 +98,7 @@ function promptTokensOf(
   return model === EMBEDDING_MODEL ? texts * (textTokens + promptWords) : templateTokens + promptWords;
 }
 
-function auditSight(world: World, sight: ClientObservation, jobs: JobFacts[]): void {
+function auditSight(world: World, sight: ClientObservation, jobs: SimulatedJob[]): void {
   if (sight.saidAfterEnd) world.fail("nothing is said after the end", sight.id);
   const { text, reasoning, ask } = sight;
   if (
@@ -110,13 +110,13 @@ function auditSight(world: World, sight: ClientObservation, jobs: JobFacts[]): v
     world.fail("an answer ends before its stop string", `${sight.id}: ${JSON.stringify(text)}`);
 }
 
-function auditForm({ world, nodes }: WorldParticipants, jobs: JobFacts[]): void {
+function auditForm({ world, nodes }: WorldParticipants, jobs: SimulatedJob[]): void {
   for (const { job, nodeId, isFormatted } of jobs)
     if (isFormatted && nodes.find(({ id }) => id === nodeId)?.plan.formats !== true)
       world.fail("an output format is asked of nodes that keep to it", `${job} was offered to ${nodeId}`);
 }
 
-function auditUnrecorded({ stage: { world }, held }: Facts, sight: ClientObservation, jobs: JobFacts[]): void {
+function auditUnrecorded({ stage: { world }, held }: Facts, sight: ClientObservation, jobs: SimulatedJob[]): void {
   if (sight.end === "answered") world.fail("what was answered is in the books", `${sight.id} has no record`);
   // Whether the client got an error that leaves no record and costs nothing. That is correct only if no node accepted
   // the request.
@@ -130,7 +130,7 @@ function auditUnrecorded({ stage: { world }, held }: Facts, sight: ClientObserva
 }
 
 /** Checks that no node continues to work for a client that left, and that no client waits for a silent node. */
-function auditJobs(world: World, sight: ClientObservation, jobs: JobFacts[]): void {
+function auditJobs(world: World, sight: ClientObservation, jobs: SimulatedJob[]): void {
   if (sight.gatewayEndedMs !== null) return;
   for (const { job, endedMs, aliveMs, accepted } of jobs) {
     if (!accepted || endedMs === null) continue;
@@ -150,12 +150,12 @@ interface Outcome {
  * Checks that no record blames a node for a failure that it did not cause. A node whose connection the plane loses
  * repeatedly is excused three times.
  */
-function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, jobs: JobFacts[]): void {
+function auditBlame({ stage, calmPlane }: Facts, { outcome, node }: Outcome, jobs: SimulatedJob[]): void {
   // The platform quarantined the node, and closed its connection while an offer was in flight.
   const isCut = stage.records.some(({ id, quarantine }) => id === node && quarantine?.by === "platform");
   if (jobs.length === 0 && isCut) return;
   if (outcome !== "upstream_failed" && !(outcome === "upstream_stall" && calmPlane)) return;
-  const isTooLong = ({ offeredMs, endedMs }: JobFacts): boolean => (endedMs ?? 0) - offeredMs >= JOB_MS_MAX;
+  const isTooLong = ({ offeredMs, endedMs }: SimulatedJob): boolean => (endedMs ?? 0) - offeredMs >= JOB_MS_MAX;
   const isBlamed = jobs.some((job) => job.isAtFault || isTooLong(job) || !stage.isHonest(job.nodeId));
   if (!isBlamed && calmPlane)
     stage.world.fail("nobody is blamed for what the plane lost", `${jobs[0]?.job} ended as ${outcome}`);

@@ -42,7 +42,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "a settlement that the store did not take is not tried again",
-    file: `${LEDGER}settling.ts`,
+    file: `${LEDGER}settler.ts`,
     find: "if (pauses.areOver) throw error;",
     replace: "throw error;",
   },
@@ -330,7 +330,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "of two words on a refund the last that came counts",
-    file: `${PAYMENTS}receive.ts`,
+    file: `${PAYMENTS}process-payment-events.ts`,
     find: "known === undefined ? told : chooseNewerReversal(known, told);",
     replace: "told;",
   },

@@ -3,12 +3,12 @@
  * final tables.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import type { Plan } from "../plan.ts";
 import { simulateWorld } from "../simulate.ts";
 import type { TokenCounting } from "../token-counting.ts";
 import type { LedgerEntry } from "../world/store/ledger-model.ts";
-import type { CommittedStatements } from "../world/store/store.ts";
+import type { CommittedStatements } from "../world/store/simulated-database.ts";
 import type { World } from "../world/world.ts";
+import type { Plan } from "../world-plan.ts";
 
 export interface Recording {
   seed: number;

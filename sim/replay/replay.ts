@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { WORLD_START_MS } from "../world/process-lifetime.ts";
-import type { CommittedStatements } from "../world/store/store.ts";
+import type { CommittedStatements } from "../world/store/simulated-database.ts";
 import type { SqlStatement } from "../world/store/transactions.ts";
 import type { FinalLedger, Recording } from "./record-world-ledger.ts";
 

@@ -6,9 +6,9 @@ import { SECRET_CHANGE_TOPICS } from "../../gateway/src/keys/keys.ts";
 import type { PayoutBatches } from "../../gateway/src/operators/payouts.ts";
 import { CATALOGUE_VERSIONS } from "../actors/catalogue.ts";
 import { simulatePayment } from "../actors/payment-provider.ts";
-import type { PlanItem } from "../plan.ts";
+import type { PlanItem } from "../world-plan.ts";
 import { retryUntilDone } from "./retry-until-done.ts";
-import type { WorldParticipants } from "./stage.ts";
+import type { WorldParticipants } from "./world-participants.ts";
 
 /** The function that carries out each kind of item. Returns false if a fault found nothing to strike. */
 type Deeds = {

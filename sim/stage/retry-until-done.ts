@@ -1,6 +1,6 @@
 /** Repeats an action on any running gateway until one gateway has carried it out. */
 import type { RunningGateway } from "../actors/gateway.ts";
-import type { WorldParticipants } from "./stage.ts";
+import type { WorldParticipants } from "./world-participants.ts";
 
 const AGAIN_MS = 1_000;
 

@@ -5,7 +5,7 @@
  */
 import { dirname } from "node:path";
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import type { Disk, DiskFile } from "../../gateway/src/ledger/disk.ts";
+import type { Disk, DiskFile } from "../../gateway/src/ledger/disk-interface.ts";
 import { type ProcessLifetime, WORLD_START_MS } from "./process-lifetime.ts";
 import type { Scheduler } from "./scheduler.ts";
 

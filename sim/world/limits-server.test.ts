@@ -8,8 +8,8 @@ import { describe, test } from "node:test";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { LimitCounts, openMemoryLimits } from "../../gateway/src/limits/in-memory-limits.ts";
-import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
-import { openValkeyLimits } from "../../gateway/src/limits/valkey.ts";
+import { DEFAULT_KEY_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
+import { openValkeyLimits } from "../../gateway/src/limits/valkey-limits.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { createProcessClock, ProcessLifetime } from "./process-lifetime.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -93,7 +93,7 @@ describe("the simulated limits server", () => {
     const bench = new Bench();
     const [one, other] = [await bench.gateway(), await bench.gateway()];
     bench.server.hang();
-    const single = { ...DEFAULT_LIMITS, inFlight: 1 };
+    const single = { ...DEFAULT_KEY_LIMITS, inFlight: 1 };
     await assert.rejects(bench.known(one.enter("key", "a", single)), (error) => {
       assert.ok(error instanceof LimitsUnavailable && error.maybeDone);
       return true;
@@ -110,7 +110,7 @@ describe("the simulated limits server", () => {
   test("loses its counts when it dies, and gateways report their requests in flight again", async () => {
     const bench = new Bench();
     const limits = await bench.gateway();
-    const single = { ...DEFAULT_LIMITS, inFlight: 1 };
+    const single = { ...DEFAULT_KEY_LIMITS, inFlight: 1 };
     assert.equal((await bench.known(limits.enter("key", "a", single))).admitted, true);
     bench.server.die();
     await assert.rejects(bench.known(limits.enter("key", "b", single)), LimitsUnavailable);

@@ -3,17 +3,17 @@
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
 import { RecordedCanaries } from "../../gateway/src/trust/testing.ts";
-import { createFaultCounts, type FaultCounts } from "./faults.ts";
+import { EventTrace } from "./event-trace.ts";
+import { createFaultCounts, type FaultCounts } from "./fault-counts.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
 import { WORLD_START_MS } from "./process-lifetime.ts";
 import { Scheduler } from "./scheduler.ts";
 import { LedgerModel } from "./store/ledger-model.ts";
-import { NodeTable } from "./store/nodes.ts";
+import { NodeTable } from "./store/node-table.ts";
 import { PaymentTables } from "./store/payments.ts";
 import { PayoutModel } from "./store/payouts.ts";
-import { SimulatedDatabase } from "./store/store.ts";
-import { Trace } from "./trace.ts";
+import { SimulatedDatabase } from "./store/simulated-database.ts";
 
 /** The error of a broken rule, which ends the run. */
 export class Violation extends Error {
@@ -28,7 +28,7 @@ export class Violation extends Error {
 export class World {
   readonly chance: SeededRandom;
   readonly scheduler = new Scheduler();
-  readonly trace: Trace;
+  readonly trace: EventTrace;
   readonly network: Network;
   readonly ledgerModel: LedgerModel;
   readonly store: SimulatedDatabase;
@@ -50,7 +50,7 @@ export class World {
   constructor(seed: number, { keepsTrace }: { keepsTrace: boolean }) {
     const { scheduler } = this;
     this.chance = new SeededRandom(String(seed));
-    this.trace = new Trace(scheduler, { keepsAll: keepsTrace });
+    this.trace = new EventTrace(scheduler, { keepsAll: keepsTrace });
     this.network = new Network(scheduler, this.chance.of("network"));
     this.limitsServer = new LimitsServer(scheduler, this.chance.of("limits"));
     const now = (): number => WORLD_START_MS + scheduler.nowMs;

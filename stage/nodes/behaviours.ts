@@ -4,9 +4,9 @@
  * can check one rule at a time.
  */
 import { makeUnitVector, normaliseVector } from "../../host/src/engines/generated-text-and-vectors.ts";
-import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
+import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/frame-limits.ts";
 import type { Behaviour, HandMadeJob } from "./hand-made-node.ts";
-import { pauseFor } from "./pace.ts";
+import { pauseFor } from "./real-time-pauses.ts";
 
 /** The text in every prompt that the behaviour under test must answer. */
 export const BEHAVIOUR_PROMPT_MARK = "[marked]";

@@ -19,7 +19,7 @@ import type { Host } from "../accounts.ts";
 import type { Stage } from "../base-stage.ts";
 import { eventually } from "../wait.ts";
 import { type CanaryAnswers, findKnownAnswer } from "./known-answers.ts";
-import { repeatEvery } from "./pace.ts";
+import { repeatEvery } from "./real-time-pauses.ts";
 
 /** The platform that the node joins, with the function that reads its earnings. */
 type Platform = Pick<Stage, "baseUrl" | "balance"> & CanaryAnswers;

@@ -6,7 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
-import { openNatsPlane } from "../../gateway/src/plane/nats/plane.ts";
+import { openNatsPlane } from "../../gateway/src/plane/nats/nats-plane.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { eventually } from "../wait.ts";
 import { startNats } from "./nats.ts";

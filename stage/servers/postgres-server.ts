@@ -6,12 +6,12 @@ import { randomBytes } from "node:crypto";
 import { appendFile, chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { findBinary, type PostgresBinaries } from "../../gateway/src/db/embedded/binaries.ts";
-import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/cluster.ts";
+import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/create-cluster.ts";
 import { type ProcessUser, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/os-user.ts";
-import { serverArguments } from "../../gateway/src/db/embedded/server.ts";
+import { findBinary, type PostgresBinaries } from "../../gateway/src/db/embedded/postgres-binaries.ts";
+import { serverArguments } from "../../gateway/src/db/embedded/start-or-find-server.ts";
 import { createProcess, findFreePort, type Process } from "../killable-process.ts";
-import { type Disk, openDisk } from "./disk.ts";
+import { type Disk, openDisk } from "./limited-disk.ts";
 
 export interface PostgresServer {
   readonly name: string;

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import pg from "pg";
-import { explainMissingPostgres } from "../../gateway/src/db/testing/versions.ts";
+import { explainMissingPostgres } from "../../gateway/src/db/testing/postgres-versions.ts";
 import { eventually, HANG_LIMIT_MS } from "../wait.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
 

@@ -15,7 +15,7 @@
 import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, rm } from "node:fs/promises";
 import { choosePostgresUser } from "../../gateway/src/db/embedded/os-user.ts";
-import { findPostgresBinaries } from "../../gateway/src/db/testing/versions.ts";
+import { findPostgresBinaries } from "../../gateway/src/db/testing/postgres-versions.ts";
 import { eventually } from "../wait.ts";
 import { createReplicationManager } from "./postgres-replication-manager.ts";
 import { createPostgresServer, type PostgresServer } from "./postgres-server.ts";

@@ -8,7 +8,7 @@ import {
   type Paint,
   sanitiseForTerminal,
   truncate,
-} from "./text.ts";
+} from "./terminal-text.ts";
 
 /** How cells are aligned. `money`: at the decimal point. */
 type Align = "left" | "right" | "money";

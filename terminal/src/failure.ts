@@ -2,7 +2,7 @@
  * Prints a failed command's error: one line with the problem and the next step. The stack is printed only on request.
  */
 import { CommandError, UsageError } from "./errors.ts";
-import { sanitiseForTerminal } from "./text.ts";
+import { sanitiseForTerminal } from "./terminal-text.ts";
 
 export interface CommandFailure {
   /** What happened, with the value concerned. */

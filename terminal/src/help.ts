@@ -1,6 +1,6 @@
 /** Prints `--help` at every level, from the table of commands. */
 import { type CommandDeclaration, type CommandDeclarations, type Flag, formatChoices } from "./command.ts";
-import { measureTextWidth, PAINT_WITHOUT_COLORS, type Paint, padEnd, wrapText } from "./text.ts";
+import { measureTextWidth, PAINT_WITHOUT_COLORS, type Paint, padEnd, wrapText } from "./terminal-text.ts";
 
 /** Help is not wider than this, because longer lines are hard to read. */
 const COLUMNS_MAX = 100;

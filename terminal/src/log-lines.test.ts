@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatLogLine } from "./log-lines.ts";
-import { PAINT_WITHOUT_COLORS } from "./text.ts";
+import { PAINT_WITHOUT_COLORS } from "./terminal-text.ts";
 
 test("a readable log line contains the time, the level, the message and other fields as key=value", () => {
   const line = { level: 40, time: "2026-11-18T06:01:02.345Z", msg: "slow query", ms: 12.5, query: "select 1", to: "a" };

@@ -1,5 +1,5 @@
 /** Formats JSON log lines for terminals: `12:03:07.123 INFO listening port=8080`. Pipes get the JSON unchanged. */
-import { type Paint, sanitiseForTerminal } from "./text.ts";
+import { type Paint, sanitiseForTerminal } from "./terminal-text.ts";
 
 const LEVELS: Record<number, [name: string, colour: keyof Paint]> = {
   10: ["TRACE", "dim"],

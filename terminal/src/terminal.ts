@@ -8,7 +8,7 @@ import { Writable } from "node:stream";
 import { text as wholeText } from "node:stream/consumers";
 import { CommandError } from "./errors.ts";
 import { openProgress, type Progress } from "./progress.ts";
-import { createPaint, type Paint, wantsColours } from "./text.ts";
+import { createPaint, type Paint, wantsColours } from "./terminal-text.ts";
 
 export interface Terminal {
   /** Prints a line of the result to standard output. */

@@ -3,7 +3,7 @@
  * requests, failing engines, and payment events. They give every panel data.
  */
 import type { PayingAccount } from "@tollgate/stage/load/load.ts";
-import { runAdminJson } from "../../chaos/stage/admin.ts";
+import { runAdminJson } from "../../chaos/stage/admin-commands.ts";
 import type { Stage } from "../../chaos/stage/stage.ts";
 import { makeStripeEvent, sendStripeEvent } from "../../e2e/outside/stripe-mock.ts";
 

@@ -13,10 +13,10 @@ import { Prometheus } from "../../e2e/outside/prometheus.ts";
 import { ensureServers } from "../install-test-servers.ts";
 import { natsBuilder } from "../nats-servers.ts";
 import { readDashboards } from "./dashboards.ts";
-import { drawDashboard } from "./draw.ts";
+import { drawDashboard } from "./draw-dashboard.ts";
 import { buildDashboardPage } from "./install.ts";
 import { queryDashboard } from "./query-dashboard.ts";
-import { type Recording, recordPlatform, SCRAPE_INTERVAL_S } from "./record.ts";
+import { type Recording, recordPlatform, SCRAPE_INTERVAL_S } from "./record-platform.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CACHE = join(ROOT, ".cache/dashboards");

@@ -3,7 +3,7 @@
  * are replaced for the reader: the gateway inserts its address when it sends the page, the browser inserts the key.
  */
 import { createRequire } from "node:module";
-import { Html, html } from "../../gateway/src/site/reference/html.ts";
+import { Html, html } from "../../gateway/src/site/reference/html-template.ts";
 import { ADDRESS_PLACEHOLDER } from "../../gateway/src/site/reference/page-frame.ts";
 
 interface Highlighter {

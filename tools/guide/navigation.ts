@@ -2,10 +2,10 @@
  * Renders the guide's navigation: the table of contents, a page's section, and the links to the previous and next page.
  */
 
-import { type Html, html } from "../../gateway/src/site/reference/html.ts";
+import { type Html, html } from "../../gateway/src/site/reference/html-template.ts";
 import { GUIDE_URL } from "../../gateway/src/site/reference/page-frame.ts";
 import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";
-import { REFERENCE_URL, renderInternalApiLinks } from "./reference/tabs.ts";
+import { REFERENCE_URL, renderInternalApiLinks } from "./reference/navigation-tabs.ts";
 import type { Heading } from "./render.ts";
 
 export const buildGuideUrl = ({ path }: Pick<GuidePage, "path">): string =>

@@ -8,7 +8,7 @@ import {
   type Inline,
   markdownReader,
 } from "../../console/src/ui/markdown/parse-markdown.ts";
-import { Html, html } from "../../gateway/src/site/reference/html.ts";
+import { Html, html } from "../../gateway/src/site/reference/html-template.ts";
 import {
   ADDRESS_PLACEHOLDER,
   codeFigure as codeBlock,

@@ -4,7 +4,7 @@ import { globSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CONTRIBUTOR_FOLDERS, PAGES } from "./pages.ts";
-import { readPictureSize } from "./picture.ts";
+import { readPictureSize } from "./picture-size.ts";
 import { buildSite } from "./site.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

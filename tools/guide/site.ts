@@ -7,7 +7,7 @@ import { dirname, join, posix, relative, sep } from "node:path";
 import { gzipSync } from "node:zlib";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { DOCUMENTS } from "../../gateway/src/site/reference/documents.ts";
-import { type Html, html } from "../../gateway/src/site/reference/html.ts";
+import { type Html, html } from "../../gateway/src/site/reference/html-template.ts";
 import {
   ADDRESS_PLACEHOLDER,
   codeFigure,
@@ -19,13 +19,13 @@ import { replaceFolder } from "../replace-folder.mjs";
 import { detectLanguage, findCaption, highlight } from "./highlight.ts";
 import { breadcrumbs, buildGuideUrl, previousAndNextLinks, tableOfContents } from "./navigation.ts";
 import { EXAMPLE_FOLDERS, findGuidePath, type GuidePage, PAGES } from "./pages.ts";
-import { readPictureSize } from "./picture.ts";
-import { referencePage } from "./reference/page.ts";
-import { navigationTabs, REFERENCE_URL } from "./reference/tabs.ts";
+import { readPictureSize } from "./picture-size.ts";
+import { navigationTabs, REFERENCE_URL } from "./reference/navigation-tabs.ts";
+import { referencePage } from "./reference/reference-page.ts";
 import { type Heading, type LinkTargets, renderPage } from "./render.ts";
 import { bundleSearchScript } from "./search/bundle-search-script.ts";
-import { indexApi, indexPage } from "./search/entries.ts";
-import type { SearchEntry } from "./search/query.ts";
+import { indexApi, indexPage } from "./search/search-entries.ts";
+import type { SearchEntry } from "./search/search-query.ts";
 
 const PICTURES = "docs/pictures/";
 

@@ -33,7 +33,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "the low-credit alert is reset before the purchase commits",
-    file: `${SRC}payments/receive.ts`,
+    file: `${SRC}payments/process-payment-events.ts`,
     find: "  return await inTransaction(options.pool, async (client) => {\n    await client.query(IDLE_MAX);\n    const taken",
     replace:
       '  await options.pool.query("update credit_alert set fallen = false, rises = rises + 1");\n' +
@@ -81,7 +81,7 @@ export const MUTATIONS: Mutation[] = [
     find: "          charge_pico = d.charge_pico + excluded.charge_pico\n  )",
     replace:
       "          charge_pico = greatest(d.charge_pico, excluded.charge_pico) * (excluded.requests > 0)::int\n  )",
-    test: `${SRC}history/rollups.test.ts`,
+    test: `${SRC}history/rollup-writer.test.ts`,
     title: "add a late charge to the day's sum of its label, whether or not the request was already counted as lost",
   },
   {
@@ -147,7 +147,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SRC}payments/payments.ts`,
     find: "if (event.live !== provider.live) {",
     replace: "if (event.live && !provider.live) {",
-    test: `${SRC}payments/receive.test.ts`,
+    test: `${SRC}payments/process-payment-events.test.ts`,
     title: "a test-mode event in live mode is refused and credits nothing",
   },
   {
@@ -176,10 +176,10 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "a gateway that stops does not close its ledger",
-    file: `${SRC}assemble/money.ts`,
+    file: `${SRC}assemble/ledger-and-spool.ts`,
     find: "  onClose(() => ledger.close());\n",
     replace: "",
-    test: `${SRC}assemble/money.test.ts`,
+    test: `${SRC}assemble/ledger-and-spool.test.ts`,
     title: "a closing gateway waits for settlements that are being written to the database",
   },
   {

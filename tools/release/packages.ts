@@ -29,8 +29,8 @@ export const PACKAGES: PackageSpec[] = [
     description: "Prepaid, metered inference in the OpenAI dialect: the gateway with its console and its command line.",
     entries: [
       "gateway/bin/tollgate.mjs",
-      "gateway/src/routes/reading/reading-worker.ts",
-      "gateway/src/metering/worker.ts",
+      "gateway/src/routes/reading/body-reading-worker.ts",
+      "gateway/src/metering/counting-worker.ts",
     ],
     // The package keeps the repository's layout, so that files find each other by the same relative paths.
     base: "",

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { buildRelease } from "./build.ts";
 import { readChangelogSection } from "./changelog.ts";
-import { checkTag } from "./tag.ts";
+import { checkTag } from "./check-tag.ts";
 import { readCommonVersion } from "./versions.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

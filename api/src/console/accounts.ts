@@ -1,11 +1,20 @@
 /** Console routes for the signed-in person, their accounts, and their sessions. */
 import { z } from "zod";
-import { ACCOUNTS_PER_IDENTITY_MAX } from "../bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "../api-limits.ts";
+import {
+  AccountKind,
+  Count,
+  Id,
+  makeListSchema,
+  makeSampleId,
+  SAMPLE_TIME,
+  sampleList,
+  Time,
+} from "../common-schemas.ts";
 import { ACCOUNT_KINDS, SCRIPT_ACCESS } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { describeRequiredRole, PERMISSIONS, ROLES } from "../roles.ts";
-import { declareRoutes } from "../route.ts";
-import { AccountKind, Count, Id, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { LocaleField, TimeZoneField } from "./preference-fields.ts";
 import { DisplayName } from "./sign-in-fields.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import type { Route } from "../route.ts";
+import type { Route } from "../route-declaration.ts";
 import { consoleApi } from "./api.ts";
 
 /** Routes whose answers need no time: records that never change, and a check that states its own time. */

@@ -1,23 +1,22 @@
 /** The console API: its description, its route tables, and its schemas' names in the API document. */
 import { NO_SUCH_REQUEST } from "../faults.ts";
 import { ACCOUNT_HEADER } from "../guards.ts";
-import type { Api } from "../openapi/api.ts";
+import type { Api } from "../openapi/api-declaration.ts";
+import * as deletion from "./account-and-person-deletion.ts";
 import * as accounts from "./accounts.ts";
+import * as money from "./balance-and-usage.ts";
 import * as credits from "./credits.ts";
-import * as deletion from "./deletion.ts";
 import * as earnings from "./earnings.ts";
 import * as health from "./health.ts";
-import * as host from "./host.ts";
+import * as host from "./host-tokens-and-nodes.ts";
 import * as invoices from "./invoices.ts";
 import * as keys from "./keys.ts";
-import * as live from "./live.ts";
+import * as live from "./live-event-streams.ts";
 import * as models from "./models.ts";
-import * as money from "./money.ts";
 import * as notifications from "./notifications.ts";
 import * as operatorAccountPage from "./operator-account-page.ts";
 import * as operatorAccounts from "./operator-accounts.ts";
 import * as operatorAudit from "./operator-audit.ts";
-import * as operatorChecks from "./operator-checks.ts";
 import * as operatorIncidents from "./operator-incidents.ts";
 import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
@@ -25,12 +24,13 @@ import * as operatorPerformance from "./operator-performance.ts";
 import * as operatorPlatform from "./operator-platform.ts";
 import * as operatorRequests from "./operator-requests.ts";
 import * as operatorSetup from "./operator-setup.ts";
+import * as operatorChecks from "./operator-spot-checks.ts";
 import * as operatorTriage from "./operator-triage.ts";
-import * as operatorWithheld from "./operator-withheld.ts";
+import * as operatorWithheld from "./operator-withheld-shares.ts";
 import * as payouts from "./payouts.ts";
 import * as performance from "./performance.ts";
 import * as playground from "./playground.ts";
-import * as refusals from "./refusals.ts";
+import * as refusals from "./refused-calls.ts";
 import * as requests from "./requests.ts";
 import * as scripts from "./script-login.ts";
 import * as signIn from "./sign-in.ts";
@@ -102,7 +102,7 @@ export const consoleApi: Api = {
     ...team.teamAnswerSchemas,
     ...keys.keyAnswerSchemas,
     ...requests.requestAnswerSchemas,
-    ...refusals.refusalAnswerSchemas,
+    ...refusals.refusedCallAnswerSchemas,
     ...performance.performanceAnswerSchemas,
     ...money.moneyAnswerSchemas,
     ...credits.creditAnswerSchemas,
@@ -123,7 +123,7 @@ export const consoleApi: Api = {
     ...operatorPerformance.operatorPerformanceAnswerSchemas,
     ...operatorAudit.operatorAuditAnswerSchemas,
     ...operatorNodes.operatorNodesAnswerSchemas,
-    ...operatorChecks.operatorChecksAnswerSchemas,
+    ...operatorChecks.operatorSpotChecksAnswerSchemas,
     ...operatorAccounts.operatorAccountsAnswerSchemas,
     ...operatorAccountPage.operatorAccountPageAnswerSchemas,
     ...operatorPayouts.operatorPayoutsAnswerSchemas,
@@ -137,7 +137,7 @@ export const consoleApi: Api = {
     { tag: "Team", routes: team.teamRoutes },
     { tag: "Keys", routes: keys.keyRoutes },
     { tag: "Requests", routes: requests.requestRoutes },
-    { tag: "Requests", routes: refusals.refusalRoutes },
+    { tag: "Requests", routes: refusals.refusedCallRoutes },
     { tag: "Requests", routes: performance.performanceRoutes },
     { tag: "Money", routes: money.moneyRoutes },
     { tag: "Money", routes: credits.statementRoutes },
@@ -161,7 +161,7 @@ export const consoleApi: Api = {
     { tag: "Operators: platform", routes: operatorPerformance.platformPerformanceRoutes },
     { tag: "Operators: platform", routes: operatorAudit.auditRoutes },
     { tag: "Operators: nodes", routes: operatorNodes.operatorNodeRoutes },
-    { tag: "Operators: nodes", routes: operatorChecks.operatorCheckRoutes },
+    { tag: "Operators: nodes", routes: operatorChecks.operatorSpotCheckRoutes },
     { tag: "Operators: accounts", routes: operatorAccounts.operatorAccountRoutes },
     { tag: "Operators: accounts", routes: operatorAccountPage.accountPageRoutes },
     { tag: "Operators: payouts", routes: operatorPayouts.payoutRoutes },

@@ -3,14 +3,24 @@
  * a daily statement.
  */
 import { z } from "zod";
-import { TOP_UP_INTERVAL_MIN_S } from "../bounds.ts";
+import { TOP_UP_INTERVAL_MIN_S } from "../api-limits.ts";
+import {
+  AsOfField,
+  Count,
+  Id,
+  Money,
+  makeListSchema,
+  makeSampleId,
+  SAMPLE_TIME,
+  sampleList,
+  Time,
+} from "../common-schemas.ts";
 import { PAYMENT_KINDS, PAYMENT_STATES, TOP_UP_FAILURES, TRANSFER_KINDS } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
 import { MicrodollarsField, parseMicroToPico } from "../microdollars.ts";
-import { declareRoutes } from "../route.ts";
-import { AsOfField, Count, Id, Money, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
-import { describeCheckoutLimit, PURCHASE_LIMITS } from "./money.ts";
+import { declareRoutes } from "../route-declaration.ts";
+import { describeCheckoutLimit, PURCHASE_LIMITS } from "./balance-and-usage.ts";
 
 const MARK = { from: 1, to: 100_000_000 };
 

@@ -1,17 +1,17 @@
 /** A host's earnings, and signed receipts for single requests. */
 import { z } from "zod";
+import { Count, Id, Money, makeListSchema, SAMPLE_TIME, sampleList, Time } from "../common-schemas.ts";
 import { NO_SUCH_REQUEST, refusalsOfCodes } from "../faults.ts";
 import { SpanFields } from "../list-query-fields.ts";
-import { EarningList, Receipt, WithheldList } from "../nodes/answers.ts";
-import { EarningsQuery, NodeField, WithheldQuery } from "../nodes/fields.ts";
+import { EarningList, Receipt, WithheldList } from "../nodes/answer-schemas.ts";
+import { EarningsQuery, NodeField, WithheldQuery } from "../nodes/request-fields.ts";
 import {
   EARNINGS_QUERY_DESCRIPTIONS,
   WITHHELD_EARNINGS_DESCRIPTION,
   WITHHELD_QUERY_DESCRIPTIONS,
 } from "../nodes/routes.ts";
-import { sampleEarnings, sampleReceipt, sampleWithheldEarnings } from "../nodes/samples.ts";
-import { declareRoutes } from "../route.ts";
-import { Count, Id, Money, makeListSchema, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+import { sampleEarnings, sampleReceipt, sampleWithheldEarnings } from "../nodes/sample-answers.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 /** The ways to group sums of earnings, and to split each sum further. */
 export const EARNINGS_GROUPINGS = ["day", "hour", "node", "model"] as const;

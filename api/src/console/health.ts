@@ -1,7 +1,7 @@
 /** The state of the gateway's dependencies. A console page asks for it when its live updates have stopped. */
 import { z } from "zod";
-import { declareRoutes } from "../route.ts";
-import { SAMPLE_TIME, Time } from "../values.ts";
+import { SAMPLE_TIME, Time } from "../common-schemas.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 /** The services that a gateway depends on: PostgreSQL, the limits server (Valkey) and the dispatch plane. */
 export const HEALTH_DEPENDENCIES = ["database", "limits", "plane"] as const;

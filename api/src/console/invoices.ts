@@ -1,6 +1,6 @@
 /** An account's monthly usage or earnings as a file to download. */
 import { z } from "zod";
-import { declareRoutes } from "../route.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 const MonthQuery = z.object({
   month: z.string("must be a string").regex(/^20\d\d-(0[1-9]|1[0-2])$/, "must be a month such as 2026-10"),

@@ -1,10 +1,6 @@
 /** A builder's API keys. */
 import { z } from "zod";
-import { ACTIVE_KEYS_MAX } from "../bounds.ts";
-import { refusal, refusalsOfCodes } from "../faults.ts";
-import { PageQuery } from "../list-query-fields.ts";
-import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
-import { declareRoutes } from "../route.ts";
+import { ACTIVE_KEYS_MAX } from "../api-limits.ts";
 import {
   AsOfField,
   Count,
@@ -16,7 +12,11 @@ import {
   SAMPLE_TIME,
   sampleList,
   Time,
-} from "../values.ts";
+} from "../common-schemas.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
+import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 export const SecretNameFields = z.object({
   name: z

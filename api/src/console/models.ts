@@ -1,11 +1,20 @@
 /** The models for the console's pages: prices, performance, and a quote for a request. */
 import { z } from "zod";
+import {
+  AsOfField,
+  Count,
+  Milliseconds,
+  Money,
+  makeListSchema,
+  SAMPLE_TIME,
+  sampleList,
+  Time,
+} from "../common-schemas.ts";
 import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../enumerations.ts";
 import { refusalsOfCodes } from "../faults.ts";
 import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
-import { ChatRequest } from "../public/fields.ts";
-import { declareRoutes } from "../route.ts";
-import { AsOfField, Count, Milliseconds, Money, makeListSchema, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+import { ChatRequest } from "../public/request-fields.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 /** The request fields that affect the held amount. Other fields are ignored. */
 export const QuoteFields = ChatRequest.pick({

@@ -1,6 +1,7 @@
 /** An account's notifications: the list, the channels for each kind of notification, and the deliveries. */
 import { z } from "zod";
-import { NOTIFICATION_TESTS_PER_HOUR } from "../bounds.ts";
+import { NOTIFICATION_TESTS_PER_HOUR } from "../api-limits.ts";
+import { Count, Id, IdField, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../common-schemas.ts";
 import {
   BUILDER_NOTIFICATIONS,
   DELIVERY_CHANNELS,
@@ -11,8 +12,7 @@ import {
 } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
-import { Count, Id, IdField, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 const KINDS = [...BUILDER_NOTIFICATIONS, ...HOST_NOTIFICATIONS] as const;
 const URL_CHARS_MAX = 2000;

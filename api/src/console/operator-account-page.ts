@@ -1,9 +1,5 @@
 /** An account's activity, statement and payouts, for operators. */
 import { z } from "zod";
-import { PAYOUT_STATES, TRANSFER_KINDS } from "../enumerations.ts";
-import { refusal, refusalsOfCodes } from "../faults.ts";
-import { PageQuery, RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
 import {
   AccountKind,
   AsOfField,
@@ -15,7 +11,11 @@ import {
   SAMPLE_TIME,
   sampleList,
   Time,
-} from "../values.ts";
+} from "../common-schemas.ts";
+import { PAYOUT_STATES, TRANSFER_KINDS } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery, RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { ACCOUNT_NOT_FOUND, ACCOUNT_PATH_PARAMETER } from "./operator-keys.ts";
 import { REQUEST_COUNT_FIELDS } from "./operator-performance.ts";
 

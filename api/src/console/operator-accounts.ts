@@ -1,9 +1,5 @@
 /** Operators' routes for accounts and their keys. */
 import { z } from "zod";
-import { ACCOUNT_KINDS } from "../enumerations.ts";
-import { refusal, refusalsOfCodes } from "../faults.ts";
-import { PageFields } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
 import {
   AccountKind,
   AsOfField,
@@ -14,7 +10,11 @@ import {
   SAMPLE_TIME,
   sampleList,
   Time,
-} from "../values.ts";
+} from "../common-schemas.ts";
+import { ACCOUNT_KINDS } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageFields } from "../list-query-fields.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { Role } from "./accounts.ts";
 import { Reason, ReasonFields, SearchText } from "./operator-fields.ts";
 import * as keys from "./operator-keys.ts";

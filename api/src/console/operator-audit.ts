@@ -1,9 +1,9 @@
 /** The audit log of operators' actions. */
 import { z } from "zod";
+import { Id, IdField, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../common-schemas.ts";
 import { refusalsOfCodes } from "../faults.ts";
 import { PageFields, SpanFields } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
-import { Id, IdField, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { SearchText } from "./operator-fields.ts";
 
 export const AUDIT_OUTCOMES = ["done", "refused", "failed", "running"] as const;

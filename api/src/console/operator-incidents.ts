@@ -1,10 +1,10 @@
 /** Incidents for operators, and the public updates that they write. */
 import { z } from "zod";
+import { Id, makeSampleId, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { INCIDENT_CAUSES, PLATFORM_STATES } from "../enumerations.ts";
 import { refusal } from "../faults.ts";
 import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
-import { declareRoutes } from "../route.ts";
-import { Id, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 export const NewIncidentUpdate = z.strictObject({
   text: z

@@ -1,9 +1,9 @@
 /** Operators' routes for single API keys. */
 import { z } from "zod";
+import { Count, Id, makeListSchema, makeSampleId, sampleList } from "../common-schemas.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
-import { Count, Id, makeListSchema, makeSampleId, sampleList } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { ApiKey, EffectiveKeyLimits, sampleKey } from "./keys.ts";
 
 export const ACCOUNT_PATH_PARAMETER = { id: "The account ID, `acc_…`." };

@@ -1,12 +1,21 @@
 /** Operators' routes for the nodes of all hosts. */
 import { z } from "zod";
+import {
+  AsOfField,
+  Count,
+  Id,
+  IdField,
+  makeListSchema,
+  makeSampleId,
+  SAMPLE_TIME,
+  sampleList,
+} from "../common-schemas.ts";
 import { NODE_STATES } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageFields, PageQuery } from "../list-query-fields.ts";
-import { ListedNode, Node, NodeStats, SpotCheckList } from "../nodes/answers.ts";
-import { sampleListedNode, sampleNode, sampleNodeStats, sampleSpotCheck } from "../nodes/samples.ts";
-import { declareRoutes } from "../route.ts";
-import { AsOfField, Count, Id, IdField, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList } from "../values.ts";
+import { ListedNode, Node, NodeStats, SpotCheckList } from "../nodes/answer-schemas.ts";
+import { sampleListedNode, sampleNode, sampleNodeStats, sampleSpotCheck } from "../nodes/sample-answers.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { ReasonFields, SearchText } from "./operator-fields.ts";
 
 export const NodesQuery = z.object({

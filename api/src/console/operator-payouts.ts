@@ -1,10 +1,5 @@
 /** Operators' routes for payouts to hosts, which are paid in batches. */
 import { z } from "zod";
-import { PAYOUT_METHODS, PAYOUT_STATES } from "../enumerations.ts";
-import { refusal, refusalsOfCodes } from "../faults.ts";
-import { PageQuery } from "../list-query-fields.ts";
-import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
-import { declareRoutes } from "../route.ts";
 import {
   AsOfField,
   Count,
@@ -16,7 +11,12 @@ import {
   SAMPLE_TIME,
   sampleList,
   Time,
-} from "../values.ts";
+} from "../common-schemas.ts";
+import { PAYOUT_METHODS, PAYOUT_STATES } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
+import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 export const NewPayoutBatch = z.strictObject({
   note: z

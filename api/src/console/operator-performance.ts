@@ -1,13 +1,13 @@
 /** The platform's performance over a period: load, errors, top spenders, nodes with problems, and money. */
 import { z } from "zod";
+import { AsOfField, Count, Id, Milliseconds, Money, makeSampleId, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
-import { AsOfField, Count, Id, Milliseconds, Money, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import {
   DatabaseHistoryLoss,
-  LastLedgerVerdict,
+  LastLedgerCheckResult,
   MoneyTotals,
-  sampleLedgerVerdict,
+  sampleLedgerCheckResult,
   sampleMoneyTotals,
 } from "./operator-platform.ts";
 
@@ -87,7 +87,7 @@ const PlatformPerformance = z.strictObject({
   }),
   money: MoneyTotals,
   accounts: z.strictObject({ builders: Count, hosts: Count, suspended: Count }),
-  books: LastLedgerVerdict.nullable().describe("The result of the last ledger check; null if none has run."),
+  books: LastLedgerCheckResult.nullable().describe("The result of the last ledger check; null if none has run."),
   history_losses: z
     .array(DatabaseHistoryLoss)
     .optional()
@@ -173,7 +173,7 @@ export const platformPerformanceRoutes = declareRoutes({
         },
         money: sampleMoneyTotals,
         accounts: { builders: 2, hosts: 1, suspended: 0 },
-        books: sampleLedgerVerdict,
+        books: sampleLedgerCheckResult,
         history_losses: [{ at: SAMPLE_TIME, lost_s: 6, entered: 247, missing: 0 }],
       },
     },

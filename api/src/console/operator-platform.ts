@@ -1,8 +1,8 @@
 /** The overview of the platform, and its ledger check. */
 import { z } from "zod";
+import { AsOfField, Count, Money, RequestOutcome, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { SpanFields } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
-import { AsOfField, Count, Money, RequestOutcome, SAMPLE_TIME, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 export const ModelCapacity = z
   .strictObject({
@@ -54,7 +54,7 @@ const VERDICT = {
   asked_by: z.string().describe("An operator's email address, `command line`, or `by itself` for the scheduled check."),
   took_ms: Count,
 };
-export const LastLedgerVerdict = z.strictObject({
+export const LastLedgerCheckResult = z.strictObject({
   ...VERDICT,
   balanced: z.boolean(),
   failed_checks: z.array(z.string()).describe("The names of the checks that found a difference."),
@@ -86,7 +86,7 @@ export const operatorPlatformAnswerSchemas = {
   Overview,
   MoneyTotals,
   BooksCheck,
-  LastVerdict: LastLedgerVerdict,
+  LastVerdict: LastLedgerCheckResult,
   HistoryLoss: DatabaseHistoryLoss,
 };
 
@@ -98,7 +98,7 @@ export const sampleMoneyTotals = {
   platform_revenue_micro: "315000.000000",
 };
 const sampleAsked = { at: SAMPLE_TIME, asked_by: "olga@example.com", took_ms: 840 };
-export const sampleLedgerVerdict = { ...sampleAsked, balanced: true, failed_checks: [] };
+export const sampleLedgerCheckResult = { ...sampleAsked, balanced: true, failed_checks: [] };
 
 const sampleOverview = {
   object: "overview",

@@ -1,14 +1,14 @@
 /** The operators' route that finds any request by its ID. */
 import { z } from "zod";
+import { Id, Money, makeSampleId, SAMPLE_TIME } from "../common-schemas.ts";
 import { WITHHELD_REASONS } from "../enumerations.ts";
 import { NO_SUCH_REQUEST } from "../faults.ts";
-import { Receipt } from "../nodes/answers.ts";
-import { sampleReceipt } from "../nodes/samples.ts";
-import { declareRoutes } from "../route.ts";
-import { Id, Money, makeSampleId, SAMPLE_TIME } from "../values.ts";
-import { ATTEMPT_LIST_WORDS, Request, RequestAttempt, sampleAttempts, sampleRequest } from "./requests.ts";
+import { Receipt } from "../nodes/answer-schemas.ts";
+import { sampleReceipt } from "../nodes/sample-answers.ts";
+import { declareRoutes } from "../route-declaration.ts";
+import { ATTEMPT_LIST_DESCRIPTION, Request, RequestAttempt, sampleAttempts, sampleRequest } from "./requests.ts";
 
-export const LEDGER_LINES = ["charge", "share", "withheld", "fee"] as const;
+export const REQUEST_LEDGER_LINE_KINDS = ["charge", "share", "withheld", "fee"] as const;
 
 const Named = (prefix: string) => z.strictObject({ id: Id(prefix), name: z.string() });
 
@@ -17,7 +17,7 @@ const PlatformRequestAttempt = z.strictObject({ ...RequestAttempt.shape, node: N
 const PlatformRequest = z
   .strictObject({
     ...Request.shape,
-    attempt_list: z.array(PlatformRequestAttempt).describe(ATTEMPT_LIST_WORDS),
+    attempt_list: z.array(PlatformRequestAttempt).describe(ATTEMPT_LIST_DESCRIPTION),
     account: Named("acc").describe("The builder."),
     node: Named("node").nullable().describe("The node of the last attempt; null if no node accepted the request."),
     host: Named("acc").nullable().describe("The node's host."),
@@ -25,7 +25,7 @@ const PlatformRequest = z
       .array(
         z.strictObject({
           kind: z
-            .enum(LEDGER_LINES)
+            .enum(REQUEST_LEDGER_LINE_KINDS)
             .describe(
               "`charge`: from the builder. `share`: to the host. `withheld`: the host's share, kept back. `fee`: to the platform.",
             ),

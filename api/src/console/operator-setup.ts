@@ -3,16 +3,18 @@
  * whether the step is done.
  */
 import { z } from "zod";
-import { declareRoutes } from "../route.ts";
-import { SAMPLE_TIME, Time } from "../values.ts";
+import { SAMPLE_TIME, Time } from "../common-schemas.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
-export const SETUP_STEPS = ["tls", "email", "payments", "second_operator"] as const;
+export const DETECTED_SETUP_STEPS = ["tls", "email", "payments", "second_operator"] as const;
 /** Steps that the gateway cannot check itself. */
-export const TICKED_SETUP_STEPS = ["backups", "alerts"] as const;
+export const CONFIRMED_SETUP_STEPS = ["backups", "alerts"] as const;
 
-const TICKED_RULE = `must be a list of: ${TICKED_SETUP_STEPS.join(", ")}`;
+const TICKED_RULE = `must be a list of: ${CONFIRMED_SETUP_STEPS.join(", ")}`;
 const TickedFields = z.object({
-  ticked: z.array(z.enum(TICKED_SETUP_STEPS, TICKED_RULE), TICKED_RULE).max(TICKED_SETUP_STEPS.length, TICKED_RULE),
+  ticked: z
+    .array(z.enum(CONFIRMED_SETUP_STEPS, TICKED_RULE), TICKED_RULE)
+    .max(CONFIRMED_SETUP_STEPS.length, TICKED_RULE),
 });
 
 const Setup = z.strictObject({
@@ -21,7 +23,7 @@ const Setup = z.strictObject({
   steps: z.array(
     z.strictObject({
       step: z
-        .enum(SETUP_STEPS)
+        .enum(DETECTED_SETUP_STEPS)
         .describe(
           "`tls`: browsers reach the gateway by HTTPS. `email`: the gateway can send email. `payments`: credits can be bought. `second_operator`: another person can act for the platform.",
         ),
@@ -29,7 +31,7 @@ const Setup = z.strictObject({
     }),
   ),
   ticked: z
-    .array(z.enum(TICKED_SETUP_STEPS))
+    .array(z.enum(CONFIRMED_SETUP_STEPS))
     .describe(
       "The steps that the gateway cannot check and that you ticked off. `backups`: the database is backed up. `alerts`: somebody gets the alerts.",
     ),

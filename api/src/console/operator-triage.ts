@@ -1,9 +1,9 @@
 /** The platform's status and the decisions that wait for an operator. */
 import { z } from "zod";
+import { Count, Id, Money, makeSampleId, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { PLATFORM_STATES } from "../enumerations.ts";
-import { Quarantine } from "../nodes/answers.ts";
-import { declareRoutes } from "../route.ts";
-import { Count, Id, Money, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
+import { Quarantine } from "../nodes/answer-schemas.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { HEALTH_DEPENDENCIES } from "./health.ts";
 
 export const PLATFORM_TROUBLE_CAUSES = ["unreachable", "no_models", "no_capacity", "errors"] as const;

@@ -3,11 +3,11 @@
  * (operator-payouts.ts).
  */
 import { z } from "zod";
+import { Id, Money, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../common-schemas.ts";
 import { PAYOUT_METHODS, PAYOUT_STATES } from "../enumerations.ts";
 import { refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
-import { Id, Money, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { PayoutMethodFields } from "./payout-method-fields.ts";
 import { SIGN_IN_REFUSALS } from "./sign-in.ts";
 import { SecondFactorCodeFields } from "./sign-in-fields.ts";

@@ -1,9 +1,9 @@
 /** The speed and error rate of a builder's requests. */
 import { z } from "zod";
+import { AsOfField, Count, Id, Milliseconds, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { refusalsOfCodes } from "../faults.ts";
 import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
-import { AsOfField, Count, Id, Milliseconds, SAMPLE_TIME, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { KeyOrPlayground, PLAYGROUND_KEY_FILTER } from "./playground.ts";
 
 const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;

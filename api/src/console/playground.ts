@@ -1,8 +1,8 @@
 /** The API key that the console's playground (a page to try models) uses for the public API. */
 import { z } from "zod";
+import { Id, IdField, makeSampleId, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { refusalsOfCodes } from "../faults.ts";
-import { declareRoutes } from "../route.ts";
-import { Id, IdField, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 /** Stands for all playground keys together in queries. No list of keys contains these keys. */
 export const PLAYGROUND_KEY_FILTER = "playground";

@@ -1,11 +1,5 @@
 /** A builder's request history. */
 import { z } from "zod";
-import { ATTEMPT_ENDS, ENDPOINTS, FINISH_REASONS, UNFUNDED_REASONS } from "../enumerations.ts";
-import { NO_SUCH_REQUEST, refusalsOfCodes } from "../faults.ts";
-import { PageFields, SpanFields } from "../list-query-fields.ts";
-import { Receipt } from "../nodes/answers.ts";
-import { sampleReceipt } from "../nodes/samples.ts";
-import { declareRoutes } from "../route.ts";
 import {
   AsOfField,
   Count,
@@ -19,10 +13,16 @@ import {
   SAMPLE_TIME,
   sampleList,
   Time,
-} from "../values.ts";
+} from "../common-schemas.ts";
+import { ATTEMPT_ENDS, ENDPOINTS, FINISH_REASONS, INSUFFICIENT_CREDIT_REASONS } from "../enumerations.ts";
+import { NO_SUCH_REQUEST, refusalsOfCodes } from "../faults.ts";
+import { PageFields, SpanFields } from "../list-query-fields.ts";
+import { Receipt } from "../nodes/answer-schemas.ts";
+import { sampleReceipt } from "../nodes/sample-answers.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { KEY_OR_PLAYGROUND_RULE, KeyOrPlayground } from "./playground.ts";
 
-export const REQUEST_SORTS = ["newest", "oldest", "cost", "tokens", "duration"] as const;
+export const REQUEST_SORT_ORDERS = ["newest", "oldest", "cost", "tokens", "duration"] as const;
 
 const NAMES_MAX = 20;
 const NAMES_RULE = `must be at most ${NAMES_MAX} names, separated by commas`;
@@ -63,7 +63,7 @@ const RequestsFilter = z.object({
 });
 export const RequestsQuery = RequestsFilter.extend({
   ...PageFields,
-  sort: z.enum(REQUEST_SORTS, `must be one of ${REQUEST_SORTS.join(", ")}`).default("newest"),
+  sort: z.enum(REQUEST_SORT_ORDERS, `must be one of ${REQUEST_SORT_ORDERS.join(", ")}`).default("newest"),
 });
 const UnfundedQuery = z.object(SpanFields);
 
@@ -123,11 +123,11 @@ export const RequestAttempt = z.strictObject({
   first_token_ms: MS_SINCE_DISPATCH.nullable().describe("When its first output arrived; null if there was none."),
   ended_ms: MS_SINCE_DISPATCH.describe("When the attempt ended."),
 });
-export const ATTEMPT_LIST_WORDS =
+export const ATTEMPT_LIST_DESCRIPTION =
   "Every attempt in its order, also on nodes that did not accept, for 90 days. Empty if there was one at most; its times are the request's own. Appears a second after the request ended.";
 const RequestDetail = z.strictObject({
   ...Request.shape,
-  attempt_list: z.array(RequestAttempt).describe(ATTEMPT_LIST_WORDS),
+  attempt_list: z.array(RequestAttempt).describe(ATTEMPT_LIST_DESCRIPTION),
 });
 
 const RequestList = makeListSchema(Request, {
@@ -171,7 +171,7 @@ const RequestHistogram = z
 const Unfunded = z.strictObject({
   key: Id("key"),
   reason: z
-    .enum(UNFUNDED_REASONS)
+    .enum(INSUFFICIENT_CREDIT_REASONS)
     .describe(
       "`no_credit`: the balance was zero. `hold`: the balance was lower than the hold. `budget_day`, `budget_month`: the rest of the key's budget was lower than the hold.",
     ),

@@ -3,11 +3,11 @@
  * the code in the browser, the token becomes a session of that person.
  */
 import { z } from "zod";
+import { Count, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { SCRIPT_ACCESS } from "../enumerations.ts";
 import { refusal } from "../faults.ts";
 import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
-import { declareRoutes } from "../route.ts";
-import { Count, SAMPLE_TIME, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { SIGN_IN_REFUSALS } from "./sign-in.ts";
 
 const AUTH = "/console/api/auth/scripts";

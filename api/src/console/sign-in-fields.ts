@@ -1,6 +1,6 @@
 /** Request fields of the sign-in routes. */
 import { z } from "zod";
-import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "../bounds.ts";
+import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "../api-limits.ts";
 import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
 
 const Email = z.email("must be an email address").max(254, "must have at most 254 characters");

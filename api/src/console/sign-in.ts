@@ -1,8 +1,8 @@
 /** Routes for signing up, in and out, and for passwords and the second factor. */
 import { brokenRuleError, invalidFieldError, type Refusal, refusal, unknownPathError } from "../faults.ts";
-import { declareRoutes } from "../route.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { sampleAccount, sampleIdentity } from "./accounts.ts";
-import { OPENID_REFUSALS } from "./openid.ts";
+import { OPENID_REFUSALS } from "./openid-refusals.ts";
 import * as fields from "./sign-in-fields.ts";
 import { signInAnswerSchemas } from "./sign-in-schemas.ts";
 

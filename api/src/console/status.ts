@@ -1,6 +1,6 @@
 /** The public status at a path of the console API. It returns the same document as `/status.json`. */
 import { Status, sampleStatus } from "../public/status.ts";
-import { declareRoutes } from "../route.ts";
+import { declareRoutes } from "../route-declaration.ts";
 
 export const statusAnswerSchemas = { Status };
 

@@ -1,11 +1,11 @@
 /** An account's members, roles, invitations, and history. */
 import { z } from "zod";
-import { INVITATION_VALID_DAYS, JOINED_ACCOUNTS_MAX, OPEN_INVITATIONS_MAX, TEAM_MEMBERS_MAX } from "../bounds.ts";
+import { INVITATION_VALID_DAYS, JOINED_ACCOUNTS_MAX, OPEN_INVITATIONS_MAX, TEAM_MEMBERS_MAX } from "../api-limits.ts";
+import { AccountKind, Id, makeSampleId, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { TEAM_ACTIONS } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { describeRequiredRole, ROLES } from "../roles.ts";
-import { declareRoutes } from "../route.ts";
-import { AccountKind, Id, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
+import { declareRoutes } from "../route-declaration.ts";
 import { Account, Role, sampleAccount } from "./accounts.ts";
 import { CLIENT_AUTO_RETRY_MAX_S, describeAttemptLimit } from "./sign-in.ts";
 import { EmailFields, EmailVerificationFields } from "./sign-in-fields.ts";

@@ -1,10 +1,16 @@
 /** The node API: its description, and its schemas' names in the API document. */
+
+import { Money, RequestOutcome } from "../common-schemas.ts";
 import { NO_SUCH_REQUEST } from "../faults.ts";
-import type { Api } from "../openapi/api.ts";
-import { Money, RequestOutcome } from "../values.ts";
-import * as answers from "./answers.ts";
-import { ModelElectionFields, NodeRegistrationFields, NodeRenameFields, TryNodeRequestFields } from "./fields.ts";
-import * as insight from "./insight.ts";
+import type { Api } from "../openapi/api-declaration.ts";
+import * as answers from "./answer-schemas.ts";
+import * as insight from "./node-activity.ts";
+import {
+  ModelElectionFields,
+  NodeRegistrationFields,
+  NodeRenameFields,
+  TryNodeRequestFields,
+} from "./request-fields.ts";
 import { nodeRoutes } from "./routes.ts";
 
 const INTRODUCTION = [
@@ -73,10 +79,10 @@ export const nodeApi: Api = {
     SpotCheck: answers.SpotCheck,
     SpotCheckList: answers.SpotCheckList,
     EarningList: answers.EarningList,
-    NodeInsight: insight.NodeInsight,
-    HostInsight: insight.HostInsight,
-    InsightPoint: insight.InsightPoint,
-    InsightEarning: insight.InsightEarning,
+    NodeInsight: insight.NodeActivity,
+    HostInsight: insight.HostActivity,
+    InsightPoint: insight.ActivityPoint,
+    InsightEarning: insight.ActivityEarning,
     Job: insight.Job,
     JobList: insight.JobList,
     MarketModel: insight.MarketModel,

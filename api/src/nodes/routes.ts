@@ -1,9 +1,11 @@
 /** The node API, used by a host's agent and command line. */
+
+import { makeSampleId, SAMPLE_TIME, sampleList } from "../common-schemas.ts";
 import { NO_SUCH_REQUEST, refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
-import { declareRoutes } from "../route.ts";
-import { makeSampleId, SAMPLE_TIME, sampleList } from "../values.ts";
-import * as answers from "./answers.ts";
+import { declareRoutes } from "../route-declaration.ts";
+import * as answers from "./answer-schemas.ts";
+import * as insight from "./node-activity.ts";
 import {
   EarningsQuery,
   ModelElectionFields,
@@ -11,9 +13,8 @@ import {
   NodeRenameFields,
   TryNodeRequestFields,
   WithheldQuery,
-} from "./fields.ts";
-import * as insight from "./insight.ts";
-import * as samples from "./samples.ts";
+} from "./request-fields.ts";
+import * as samples from "./sample-answers.ts";
 
 export const NODE_PATH_PARAMETER = { id: "The node ID, `node_…`." };
 
@@ -135,9 +136,9 @@ export const nodeRoutes = declareRoutes({
     description:
       "Figures for all nodes of the account together and for each. Requests appear a few seconds after they end.",
     guard: "hostToken",
-    query: insight.InsightQuery,
-    words: insight.INSIGHT_QUERY_DESCRIPTIONS,
-    answer: { description: "The figures.", json: insight.HostInsight, example: insight.sampleHostInsight },
+    query: insight.ActivityQuery,
+    words: insight.ACTIVITY_QUERY_DESCRIPTIONS,
+    answer: { description: "The figures.", json: insight.HostActivity, example: insight.sampleHostActivity },
   },
   getNodeInsight: {
     at: "GET /node/v1/nodes/{id}/insight",
@@ -146,9 +147,9 @@ export const nodeRoutes = declareRoutes({
     description: "Utilisation, throughput, failures, speed and earnings. Requests appear a few seconds after they end.",
     guard: "hostToken",
     path: NODE_PATH_PARAMETER,
-    query: insight.InsightQuery,
-    words: insight.INSIGHT_QUERY_DESCRIPTIONS,
-    answer: { description: "The figures.", json: insight.NodeInsight, example: insight.sampleNodeInsight },
+    query: insight.ActivityQuery,
+    words: insight.ACTIVITY_QUERY_DESCRIPTIONS,
+    answer: { description: "The figures.", json: insight.NodeActivity, example: insight.sampleNodeActivity },
     faults: refusalsOfCodes("node_not_found"),
   },
   listJobs: {

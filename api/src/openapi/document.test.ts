@@ -6,9 +6,10 @@ import { type FaultCode, faults } from "../faults.ts";
 import { PageFields } from "../list-query-fields.ts";
 import { nodeApi } from "../nodes/api.ts";
 import { publicApi } from "../public/api.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../route-declaration.ts";
 import { validateFields } from "../validate-fields.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "./api-declaration.ts";
+import { convertQueryParameters, describeFields } from "./convert-schemas.ts";
 import { buildDocument, listExamples } from "./document.ts";
 import { listRouteErrors, makeErrorEnvelopeSchema } from "./error-responses.ts";
 import {
@@ -20,8 +21,7 @@ import {
   type Response,
   resolveRef,
   type Schema,
-} from "./openapi.ts";
-import { convertQueryParameters, describeFields } from "./schemas.ts";
+} from "./openapi-types.ts";
 
 const APIS: [string, Api][] = [
   ["public", publicApi],

@@ -1,11 +1,16 @@
 /** Generates an API's OpenAPI document from its declared routes. */
 import type { z } from "zod";
 import { findAccessRules } from "../guards.ts";
-import type { EventStreamAnswer, Examples, Route } from "../route.ts";
-import type { Api, NamedRefusals } from "./api.ts";
+import type { EventStreamAnswer, Examples, Route } from "../route-declaration.ts";
+import type { Api, NamedRefusals } from "./api-declaration.ts";
+import {
+  adaptSchemaForResponses,
+  convertQueryParameters,
+  convertToJsonSchemas,
+  describeFields,
+} from "./convert-schemas.ts";
 import { buildErrorResponses, listRouteErrors, makeErrorEnvelopeSchema } from "./error-responses.ts";
-import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
-import { adaptSchemaForResponses, convertQueryParameters, convertToJsonSchemas, describeFields } from "./schemas.ts";
+import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi-types.ts";
 
 /** Headers that all APIs share, unless an API describes them itself. */
 const HEADERS: Record<string, Header> = {

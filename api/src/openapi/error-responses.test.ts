@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { invalidFieldError, refusal, refusalsOfCodes } from "../faults.ts";
 import { buildErrorResponses } from "./error-responses.ts";
-import type { Response } from "./openapi.ts";
+import type { Response } from "./openapi-types.ts";
 
 const NODE = refusal("not_found", "No such node.");
 const named = {

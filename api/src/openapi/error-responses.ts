@@ -11,10 +11,10 @@ import {
   slowBodyError,
 } from "../faults.ts";
 import { findAccessRules } from "../guards.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../route-declaration.ts";
 import { validateFields } from "../validate-fields.ts";
-import type { NamedRefusals } from "./api.ts";
-import type { Example, Ref, Response } from "./openapi.ts";
+import type { NamedRefusals } from "./api-declaration.ts";
+import type { Example, Ref, Response } from "./openapi-types.ts";
 
 const TITLES: Record<number, string> = {
   400: "Invalid request. The message names the field and the rule.",

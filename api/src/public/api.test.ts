@@ -3,13 +3,13 @@ import { describe, test } from "node:test";
 import { buildErrorBody, type FaultCode, faults, refusal } from "../faults.ts";
 import { buildDocument } from "../openapi/document.ts";
 import { listRouteErrors } from "../openapi/error-responses.ts";
-import { listOperations, type Response, resolveRef } from "../openapi/openapi.ts";
-import type { Route } from "../route.ts";
+import { listOperations, type Response, resolveRef } from "../openapi/openapi-types.ts";
+import type { Route } from "../route-declaration.ts";
 import { validateFields } from "../validate-fields.ts";
 import { publicApi } from "./api.ts";
-import { ErrorEnvelope, PUBLIC_ERROR_CODES, PUBLIC_REFUSALS } from "./faults.ts";
+import { ErrorEnvelope, PUBLIC_ERROR_CODES, PUBLIC_REFUSALS } from "./public-error-codes.ts";
 import { publicRoutes } from "./routes.ts";
-import * as samples from "./samples.ts";
+import * as samples from "./sample-requests-and-answers.ts";
 
 const document = buildDocument(publicApi);
 const routes = Object.values<Route>(publicRoutes);
@@ -54,7 +54,7 @@ describe("errors", () => {
 
   test("the example of an invalid field equals the gateway's real error", () => {
     const checked = validateFields(publicRoutes.createChatCompletion.body.fields, {
-      ...samples.chatRequest,
+      ...samples.sampleChatRequest,
       temperature: 3,
     });
     assert.deepEqual([(checked as { wrong: unknown }).wrong], PUBLIC_REFUSALS.InvalidRequest?.faults);
@@ -63,9 +63,12 @@ describe("errors", () => {
 
 test("every event in the stream examples matches its schema", () => {
   const { createChatCompletion: chat, createCompletion: completion } = publicRoutes;
-  for (const event of samples.chatEvents) chat.answer.events.each.parse(event);
-  for (const event of samples.completionEvents) completion.answer.events.each.parse(event);
-  assert.match(samples.formatEventStream(samples.chatEvents), /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s);
+  for (const event of samples.sampleChatEvents) chat.answer.events.each.parse(event);
+  for (const event of samples.sampleCompletionEvents) completion.answer.events.each.parse(event);
+  assert.match(
+    samples.formatEventStream(samples.sampleChatEvents),
+    /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s,
+  );
 });
 
 test("every rate-limit header has a description", () => {

@@ -1,10 +1,10 @@
 /** The public API: its description, its headers, and its schemas' names in the API document. */
-import type { Api } from "../openapi/api.ts";
-import type { Header } from "../openapi/openapi.ts";
-import * as answers from "./answers.ts";
-import { ErrorEnvelope, PUBLIC_REFUSALS } from "./faults.ts";
-import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "./fields.ts";
+import type { Api } from "../openapi/api-declaration.ts";
+import type { Header } from "../openapi/openapi-types.ts";
+import * as answers from "./answer-schemas.ts";
 import { IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
+import { ErrorEnvelope, PUBLIC_REFUSALS } from "./public-error-codes.ts";
+import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "./request-fields.ts";
 import { ResponseFormat } from "./response-format.ts";
 import { publicRoutes } from "./routes.ts";
 import { Status } from "./status.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { validateFields } from "../validate-fields.ts";
 import { isCommonChatRequest } from "./common-chat-check.ts";
-import { ChatRequest } from "./fields.ts";
+import { ChatRequest } from "./request-fields.ts";
 
 const message = { role: "user", content: "hi" };
 const good = { model: "m", messages: [message] };

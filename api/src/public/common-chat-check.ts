@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import { LIST_ELEMENTS_MAX } from "../validate-fields.ts";
-import { ChatRequest, MESSAGE_ROLES, NUMBER_FIELD_RANGES, SEED_MAX } from "./fields.ts";
+import { ChatRequest, MESSAGE_ROLES, NUMBER_FIELD_RANGES, SEED_MAX } from "./request-fields.ts";
 
 type Chat = z.output<typeof ChatRequest>;
 

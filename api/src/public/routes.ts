@@ -2,12 +2,12 @@
  * The routes of the public API: chat, completions, embeddings, the model catalogue, and the public keys of receipts.
  */
 import { refusalsOfCodes } from "../faults.ts";
-import { declareRoutes } from "../route.ts";
-import * as answers from "./answers.ts";
-import { INFERENCE_FAULTS, STREAM_END_ERROR_CODES } from "./faults.ts";
-import { ChatRequest, CompletionRequest, EmbeddingRequest } from "./fields.ts";
+import { declareRoutes } from "../route-declaration.ts";
+import * as answers from "./answer-schemas.ts";
 import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS, IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
-import * as samples from "./samples.ts";
+import { INFERENCE_FAULTS, STREAM_END_ERROR_CODES } from "./public-error-codes.ts";
+import { ChatRequest, CompletionRequest, EmbeddingRequest } from "./request-fields.ts";
+import * as samples from "./sample-requests-and-answers.ts";
 import { Status, sampleStatus } from "./status.ts";
 
 const paragraphs = (...texts: string[]): string => texts.join("\n\n");
@@ -50,9 +50,9 @@ export const publicRoutes = declareRoutes({
     body: {
       fields: ChatRequest,
       examples: {
-        whole: { value: samples.chatRequest },
-        stream: { value: samples.streamingChatRequest },
-        structured: { summary: "Structured output", value: samples.structuredRequest },
+        whole: { value: samples.sampleChatRequest },
+        stream: { value: samples.sampleStreamingChatRequest },
+        structured: { summary: "Structured output", value: samples.sampleStructuredOutputRequest },
       },
     },
     answer: {
@@ -60,8 +60,8 @@ export const publicRoutes = declareRoutes({
       headers: [IGNORED_FIELDS_HEADER],
       json: answers.ChatCompletion,
       examples: {
-        answer: { summary: "A completion", value: samples.chatAnswer },
-        reasoning: { summary: "A completion of a model that separates thinking", value: samples.reasoningAnswer },
+        answer: { summary: "A completion", value: samples.sampleChatAnswer },
+        reasoning: { summary: "A completion of a model that separates thinking", value: samples.sampleReasoningAnswer },
       },
       events: {
         description: eventsInOrder(
@@ -70,7 +70,7 @@ export const publicRoutes = declareRoutes({
           "- one chunk with `finish_reason` and an empty delta; for a model that separates thinking, that delta has the whole `vendor_reasoning_content`",
         ),
         each: answers.ChatCompletionChunk,
-        examples: wholeStream(samples.chatEvents),
+        examples: wholeStream(samples.sampleChatEvents),
       },
     },
     faults: INFERENCE_FAULTS,
@@ -83,16 +83,16 @@ export const publicRoutes = declareRoutes({
       ignoring(),
     ),
     guard: "apiKey",
-    body: { fields: CompletionRequest, examples: { whole: { value: samples.completionRequest } } },
+    body: { fields: CompletionRequest, examples: { whole: { value: samples.sampleCompletionRequest } } },
     answer: {
       description: GENERATED,
       headers: [IGNORED_FIELDS_HEADER],
       json: answers.TextCompletion,
-      examples: { answer: { value: samples.completionAnswer } },
+      examples: { answer: { value: samples.sampleCompletionAnswer } },
       events: {
         description: eventsInOrder("- chunks with `text`", "- one chunk with `finish_reason` and an empty `text`"),
         each: answers.TextCompletionChunk,
-        examples: wholeStream(samples.completionEvents),
+        examples: wholeStream(samples.sampleCompletionEvents),
       },
     },
     faults: INFERENCE_FAULTS,
@@ -107,12 +107,12 @@ export const publicRoutes = declareRoutes({
       ignoring(...IGNORED_EMBEDDING_FIELDS),
     ),
     guard: "apiKey",
-    body: { fields: EmbeddingRequest, examples: { texts: { value: samples.embeddingRequest } } },
+    body: { fields: EmbeddingRequest, examples: { texts: { value: samples.sampleEmbeddingRequest } } },
     answer: {
       description: "One vector per input.",
       headers: [IGNORED_FIELDS_HEADER],
       json: answers.EmbeddingList,
-      examples: { vectors: { summary: "Shortened to three numbers per vector", value: samples.embeddingAnswer } },
+      examples: { vectors: { summary: "Shortened to three numbers per vector", value: samples.sampleEmbeddingAnswer } },
     },
     faults: INFERENCE_FAULTS,
   },
@@ -126,7 +126,7 @@ export const publicRoutes = declareRoutes({
     answer: {
       description: "All listed models.",
       json: answers.ModelList,
-      examples: { models: { value: samples.models } },
+      examples: { models: { value: samples.sampleModels } },
     },
     faults: refusalsOfCodes("no_capacity"),
   },
@@ -141,7 +141,7 @@ export const publicRoutes = declareRoutes({
     answer: {
       description: "The model.",
       json: answers.ModelObject,
-      examples: { model: { value: samples.activeModel } },
+      examples: { model: { value: samples.sampleActiveModel } },
     },
     faults: refusalsOfCodes("model_not_found", "no_capacity"),
   },
@@ -154,7 +154,7 @@ export const publicRoutes = declareRoutes({
     answer: {
       description: "The current prices.",
       json: answers.RateSheet,
-      examples: { rates: { value: samples.rates } },
+      examples: { rates: { value: samples.sampleRates } },
       headers: ["cache-control"],
     },
   },
@@ -167,7 +167,7 @@ export const publicRoutes = declareRoutes({
     answer: {
       description: "The published keys.",
       json: answers.ReceiptKeys,
-      examples: { keys: { value: samples.receiptKeys } },
+      examples: { keys: { value: samples.sampleReceiptKeys } },
       headers: ["cache-control"],
     },
   },

@@ -1,7 +1,7 @@
 /** The public status of models: availability and speed. It reveals nothing about traffic or accounts. */
 import { z } from "zod";
+import { Id, makeSampleId } from "../common-schemas.ts";
 import { MODEL_KINDS, MODEL_STATES, PLATFORM_STATES, PUBLIC_INCIDENT_CAUSES } from "../enumerations.ts";
-import { Id, makeSampleId } from "../values.ts";
 
 const Share = z.number().min(0).max(1).nullable();
 const Time = z.int().describe("Unix time in seconds.");

@@ -2,14 +2,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { lastResult } from "../results.ts";
-import { renderPerformancePage, replaceMarkedText } from "./page.ts";
+import { readLastResult } from "../result-files.ts";
+import { renderPerformancePage, replaceMarkedText } from "./performance-page.ts";
 
 const BENCH = fileURLToPath(new URL("../..", import.meta.url));
 const PICTURES = join(BENCH, "../docs/pictures");
 const DOCUMENT = join(BENCH, "performance.md");
 
-const result = lastResult();
+const result = readLastResult();
 const page = renderPerformancePage(result);
 for (const [name, svg] of page.pictures) writeFileSync(join(PICTURES, name), svg);
 writeFileSync(DOCUMENT, replaceMarkedText(readFileSync(DOCUMENT, "utf8"), page));

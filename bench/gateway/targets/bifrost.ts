@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { buildBinaryOnce, cacheFolder, createPinnedGoBuild } from "../../../tools/go-builds.ts";
-import { MODEL } from "../engine.ts";
-import { BenchProcess } from "../processes.ts";
+import { BenchProcess } from "../bench-process.ts";
+import { FAKE_MODEL } from "../fake-engine.ts";
 import { createRelayTarget, type StartTarget, TargetUnavailable, waitUntilListening } from "./target.ts";
 
 const VERSION = "1.6.0";
@@ -48,7 +48,7 @@ export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
     version: VERSION,
     headers: { authorization: `Bearer ${KEY}` },
   });
-  const model = `openai/${MODEL}`;
+  const model = `openai/${FAKE_MODEL}`;
   return { ...target, address: { ...target.address, models: { chat: model, embedding: model } }, stop };
 };
 
@@ -77,7 +77,10 @@ function configuration(dataDir: string, engineUrl: string): object {
     return pathToFileURL(path).href;
   };
   const price = { provider: "openai", input_cost_per_token: USD_PER_TOKEN, output_cost_per_token: USD_PER_TOKEN };
-  const prices = { [`openai/${MODEL}`]: { ...price, mode: "chat" }, [MODEL]: { ...price, mode: "embedding" } };
+  const prices = {
+    [`openai/${FAKE_MODEL}`]: { ...price, mode: "chat" },
+    [FAKE_MODEL]: { ...price, mode: "embedding" },
+  };
   return {
     config_store: { enabled: true, type: "sqlite", config: { path: join(dataDir, "config.db") } },
     framework: {

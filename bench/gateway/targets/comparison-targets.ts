@@ -5,14 +5,14 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
-import { MODEL } from "../engine.ts";
-import { BenchProcess } from "../processes.ts";
+import { BenchProcess } from "../bench-process.ts";
+import { FAKE_MODEL } from "../fake-engine.ts";
 import { createRelayTarget, type StartTarget, TargetUnavailable, waitUntilListening } from "./target.ts";
 
 /** The engine without a gateway, which is the baseline for all targets. */
 export const directEngine: StartTarget = async ({ engine }) => ({
   name: "direct",
-  address: { port: engine.port, models: { chat: MODEL, embedding: MODEL }, headers: {} },
+  address: { port: engine.port, models: { chat: FAKE_MODEL, embedding: FAKE_MODEL }, headers: {} },
   parts: {},
   inspectors: {},
   stop: async () => {},

@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { buildBinaryOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { pipInstall } from "../../../tools/python-tools.ts";
-import { MODEL } from "../engine.ts";
-import { BenchProcess } from "../processes.ts";
+import { BenchProcess } from "../bench-process.ts";
+import { FAKE_MODEL } from "../fake-engine.ts";
 import { createRelayTarget, type StartTarget, TargetUnavailable } from "./target.ts";
 
 const VERSION = "1.106.0";
@@ -69,9 +69,9 @@ function configuration(engineUrl: string): object {
   return {
     model_list: [
       {
-        model_name: MODEL,
+        model_name: FAKE_MODEL,
         litellm_params: {
-          model: `openai/${MODEL}`,
+          model: `openai/${FAKE_MODEL}`,
           api_base: `${engineUrl}/v1`,
           api_key: "none",
           ...prices,

@@ -12,8 +12,8 @@ import { systemClock } from "../../../gateway/src/base/clock.ts";
 import { createErrorLog } from "../../../gateway/src/base/log.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
 import { buildBinaryOnce, buildFromModifiedSources, cacheFolder } from "../../../tools/go-builds.ts";
-import { MODEL } from "../engine.ts";
-import { BenchProcess } from "../processes.ts";
+import { BenchProcess } from "../bench-process.ts";
+import { FAKE_MODEL } from "../fake-engine.ts";
 import {
   createRelayTarget,
   type StartTarget,
@@ -137,11 +137,11 @@ async function setUp(api: string, engineUrl: string): Promise<string> {
   const user = { username: "bench", password: PASSWORD };
   await ask("POST", "/setup", { ...user, confirmPassword: PASSWORD });
   await ask("POST", "/user/login", user);
-  const ratios = { [MODEL]: RATIO };
+  const ratios = { [FAKE_MODEL]: RATIO };
   await ask("PUT", "/option/", { key: "ModelRatio", value: JSON.stringify(ratios) });
   await ask("POST", "/channel/", {
     mode: "single",
-    channel: { type: 1, name: "engine", key: "none", base_url: engineUrl, models: MODEL, group: "default" },
+    channel: { type: 1, name: "engine", key: "none", base_url: engineUrl, models: FAKE_MODEL, group: "default" },
   });
   await ask("POST", "/token/", { name: "bench", expired_time: -1, remain_quota: QUOTA, unlimited_quota: false });
   const { items } = await ask<{ items: { key: string }[] }>("GET", "/token/?p=1&size=1");

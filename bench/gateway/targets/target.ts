@@ -1,9 +1,9 @@
 /** A target of the bench: one of the compared gateways in front of the fake engine, with its processes. */
 import { connect } from "node:net";
-import { type Engine, MODEL } from "../engine.ts";
+import type { BenchProcess, ProcessorAssignment } from "../bench-process.ts";
+import { FAKE_MODEL, type FakeEngine } from "../fake-engine.ts";
 import type { TargetAddress } from "../load.ts";
-import type { BenchProcess, ProcessorAssignment } from "../processes.ts";
-import type { WatchedProcess } from "../usage.ts";
+import type { WatchedProcess } from "../process-resource-usage.ts";
 
 /**
  * The processes that can make up a target. `agent` is Tollgate's process on a host's machine; other gateways have none,
@@ -27,7 +27,7 @@ export interface Target {
 }
 
 export interface TargetOptions {
-  engine: Engine;
+  engine: FakeEngine;
   processors: ProcessorAssignment;
   outDir: string;
   profile: boolean;
@@ -54,7 +54,7 @@ export function createRelayTarget(
     ...(version !== undefined && { version }),
     address: {
       port,
-      models: { chat: MODEL, embedding: MODEL },
+      models: { chat: FAKE_MODEL, embedding: FAKE_MODEL },
       headers: { authorization: "Bearer sk-bench", ...headers },
     },
     parts: { gateway: { pid: child.pid, withChildren } },

@@ -9,13 +9,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import pg from "pg";
-import { readIfExists } from "../../../gateway/src/base/files.ts";
 import { dollars } from "../../../gateway/src/base/money.ts";
+import { readIfExists } from "../../../gateway/src/base/read-if-exists.ts";
 import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
+import { BenchProcess } from "../bench-process.ts";
 import { type GatewayCommand, gatewayCommand } from "../command.ts";
-import { MODEL } from "../engine.ts";
-import { BenchProcess } from "../processes.ts";
-import { readCommit } from "../results.ts";
+import { FAKE_MODEL } from "../fake-engine.ts";
+import { readCommit } from "../result-files.ts";
 import type { ProcessRole, StartTarget, Target, TargetOptions } from "./target.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -209,7 +209,7 @@ async function liftLimits(dataDir: string): Promise<void> {
 }
 
 function overHttp({ engine }: TargetOptions): string[] {
-  const map = Object.values(MODELS).map((model) => `${model}=${MODEL}`);
+  const map = Object.values(MODELS).map((model) => `${model}=${FAKE_MODEL}`);
   return ["--engine", "openai", "--engine-url", engine.url, "--map", map.join(","), ...ROOMY];
 }
 

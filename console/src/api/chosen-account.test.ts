@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
+import type { Account } from "./answer-types.ts";
 import { chooseAccount, findAccountIdForPath, findChosenAccount, setOwnedAccounts } from "./chosen-account.ts";
-import type { Account } from "./types.ts";
 
 const kept = new Map<string, string>();
 Object.defineProperty(globalThis, "localStorage", {

@@ -2,7 +2,7 @@
  * The account for which console API calls are made. A person with several accounts of a kind (builder, host) chooses
  * one of each. The choice is stored in this browser, and sent only if there are several.
  */
-import type { Account, AccountKind } from "./types.ts";
+import type { Account, AccountKind } from "./answer-types.ts";
 
 const STORED_AS = "tollgate.acting";
 /** The console API's routes for hosts. All other routes are for builder accounts, or need no account. */

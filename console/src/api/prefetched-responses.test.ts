@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 import { ACCOUNT_HEADER } from "./account-header.ts";
-import { askGateway, GatewayUnreachable, gatewayReachability } from "./gateway.ts";
+import { askGateway, GatewayUnreachable, gatewayReachability } from "./gateway-requests.ts";
 import { takePrefetchedResponse } from "./prefetched-responses.ts";
 
 const ADDRESS = "/console/api/balance";

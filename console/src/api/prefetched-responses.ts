@@ -1,5 +1,5 @@
 /**
- * Responses that the early script (src/early/early.ts) requested while the page's code was still loading. The first
+ * Responses that the early script (src/early/early-script.ts) requested while the page's code was still loading. The first
  * call for the same data and account uses the response, unless it is more than a few seconds old.
  */
 import { ACCOUNT_HEADER } from "./account-header.ts";

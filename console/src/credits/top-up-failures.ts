@@ -1,5 +1,5 @@
 /** Messages for the reasons why automatic top-up was turned off after a failure. */
-import type { Credits } from "../api/types.ts";
+import type { Credits } from "../api/answer-types.ts";
 
 export const TOP_UP_FAILURES: Record<NonNullable<NonNullable<Credits["top_up"]>["failure"]>, string> = {
   declined: "The payment provider refused the saved card.",

@@ -2,17 +2,17 @@
  * Queries and changes for purchases, alerts and top-ups. A platform without payments returns 404 `billing_disabled`.
  */
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { call } from "../api/client.ts";
-import { ApiFault } from "../api/fault.ts";
-import type { CheckoutRequest, Credits, TopUpRequest } from "../api/types.ts";
-import { balanceQuery } from "./money.ts";
+import type { CheckoutRequest, Credits, TopUpRequest } from "../api/answer-types.ts";
+import { callConsoleApi } from "../api/api-client.ts";
+import { ApiFault } from "../api/api-fault.ts";
+import { balanceQuery } from "./balance-and-usage.ts";
 import { paginatedQuery } from "./pagination.ts";
 import { queryClient } from "./query-client.ts";
 
 export const creditPacksQuery = queryOptions({
   queryKey: ["packs"],
   staleTime: Number.POSITIVE_INFINITY,
-  queryFn: () => call("GET /console/api/packs"),
+  queryFn: () => callConsoleApi("GET /console/api/packs"),
 });
 
 export const isBillingDisabled = (error: unknown): boolean =>
@@ -21,54 +21,58 @@ export const isBillingDisabled = (error: unknown): boolean =>
 /** Spending, the alert, automatic top-up and the saved card. */
 export const creditsQuery = queryOptions({
   queryKey: ["credits"],
-  queryFn: () => call("GET /console/api/credits"),
+  queryFn: () => callConsoleApi("GET /console/api/credits"),
 });
 
 /** Starts a purchase. Resolves to the URL of the payment provider's checkout page. */
 export const useCheckout = () =>
-  useMutation({ mutationFn: (body: CheckoutRequest) => call("POST /console/api/credits/checkout", { body }) });
+  useMutation({
+    mutationFn: (body: CheckoutRequest) => callConsoleApi("POST /console/api/credits/checkout", { body }),
+  });
 
 const PAGE = 30;
 
 export const statementQuery = paginatedQuery(["statement"], (cursor) =>
-  call("GET /console/api/statement", { query: { cursor, limit: PAGE } }),
+  callConsoleApi("GET /console/api/statement", { query: { cursor, limit: PAGE } }),
 );
 
 export const paymentsQuery = paginatedQuery(["payments"], (cursor) =>
-  call("GET /console/api/payments", { query: { cursor, limit: PAGE } }),
+  callConsoleApi("GET /console/api/payments", { query: { cursor, limit: PAGE } }),
 );
 
 /** Resolves to the URL of the payment provider's receipt. */
 export const usePaymentReceipt = () =>
-  useMutation({ mutationFn: (id: string) => call("GET /console/api/payments/{id}/receipt", { path: { id } }) });
+  useMutation({
+    mutationFn: (id: string) => callConsoleApi("GET /console/api/payments/{id}/receipt", { path: { id } }),
+  });
 
 const keep = (credits: Credits): void => void queryClient.setQueryData(creditsQuery.queryKey, credits);
 
 export const useSetCreditAlert = () =>
   useMutation({
     mutationFn: (mark: string | null) =>
-      call("PUT /console/api/credits/alert", { body: mark === null ? {} : { mark_micro: mark } }),
+      callConsoleApi("PUT /console/api/credits/alert", { body: mark === null ? {} : { mark_micro: mark } }),
     onSuccess: keep,
   });
 
 export const useSetTopUp = () =>
   useMutation({
-    mutationFn: (body: TopUpRequest) => call("PUT /console/api/credits/top-up", { body }),
+    mutationFn: (body: TopUpRequest) => callConsoleApi("PUT /console/api/credits/top-up", { body }),
     onSuccess: keep,
   });
 
 /** Starts saving a card. Resolves to the URL of the payment provider's page. */
-export const useSaveCard = () => useMutation({ mutationFn: () => call("POST /console/api/credits/method") });
+export const useSaveCard = () => useMutation({ mutationFn: () => callConsoleApi("POST /console/api/credits/method") });
 
 export const useRemoveCard = () =>
-  useMutation({ mutationFn: () => call("DELETE /console/api/credits/method"), onSuccess: keep });
+  useMutation({ mutationFn: () => callConsoleApi("DELETE /console/api/credits/method"), onSuccess: keep });
 
 const NEWEST = 100;
 
 /** The newest statement lines, polled until they include the credit of a purchase. */
 export const newestLedgerLinesQuery = queryOptions({
   queryKey: ["ledger newest"],
-  queryFn: () => call("GET /console/api/ledger", { query: { limit: NEWEST } }),
+  queryFn: () => callConsoleApi("GET /console/api/ledger", { query: { limit: NEWEST } }),
 });
 
 export async function refetchMoney(): Promise<void> {

@@ -1,7 +1,7 @@
 /** Queries and changes for an account's notifications: the inbox, the channels and the deliveries. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { callForAccount } from "../api/client.ts";
-import type { NotificationChange } from "../api/types.ts";
+import type { NotificationChange } from "../api/answer-types.ts";
+import { callConsoleApiForAccount } from "../api/api-client.ts";
 import { paginatedQuery } from "./pagination.ts";
 import { queryClient } from "./query-client.ts";
 
@@ -12,7 +12,7 @@ const LOG_EVERY_MS = 5_000;
 
 export const notificationInboxQuery = (accountId: string) =>
   paginatedQuery(["notifications", accountId], (cursor) =>
-    callForAccount(accountId, "GET /console/api/notifications/inbox", { query: { cursor, limit: PAGE } }),
+    callConsoleApiForAccount(accountId, "GET /console/api/notifications/inbox", { query: { cursor, limit: PAGE } }),
   );
 
 /** The number of unread notifications, for the bell icon. */
@@ -20,26 +20,28 @@ export const unreadCountQuery = (accountId: string) =>
   queryOptions({
     queryKey: ["unread", accountId],
     refetchInterval: COUNT_EVERY_MS,
-    queryFn: () => callForAccount(accountId, "GET /console/api/notifications/inbox", { query: { limit: 1 } }),
+    queryFn: () => callConsoleApiForAccount(accountId, "GET /console/api/notifications/inbox", { query: { limit: 1 } }),
   });
 
 export const notificationSettingsQuery = (accountId: string) =>
   queryOptions({
     queryKey: ["notification settings", accountId],
-    queryFn: () => callForAccount(accountId, "GET /console/api/notifications"),
+    queryFn: () => callConsoleApiForAccount(accountId, "GET /console/api/notifications"),
   });
 
 export const deliveriesQuery = (accountId: string) =>
   queryOptions({
     queryKey: ["deliveries", accountId],
     refetchInterval: LOG_EVERY_MS,
-    queryFn: () => callForAccount(accountId, "GET /console/api/notifications/deliveries"),
+    queryFn: () => callConsoleApiForAccount(accountId, "GET /console/api/notifications/deliveries"),
   });
 
 export const useMarkNotificationsRead = (accountId: string) =>
   useMutation({
     mutationFn: (ids?: string[]) =>
-      callForAccount(accountId, "POST /console/api/notifications/read", { body: ids === undefined ? {} : { ids } }),
+      callConsoleApiForAccount(accountId, "POST /console/api/notifications/read", {
+        body: ids === undefined ? {} : { ids },
+      }),
     onSuccess: async () => {
       const keys = [notificationInboxQuery(accountId).queryKey, unreadCountQuery(accountId).queryKey];
       await Promise.all(keys.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
@@ -48,7 +50,8 @@ export const useMarkNotificationsRead = (accountId: string) =>
 
 export const useSetNotifications = (accountId: string) =>
   useMutation({
-    mutationFn: (body: NotificationChange) => callForAccount(accountId, "PUT /console/api/notifications", { body }),
+    mutationFn: (body: NotificationChange) =>
+      callConsoleApiForAccount(accountId, "PUT /console/api/notifications", { body }),
     onSuccess: (settings) =>
       void queryClient.setQueryData(notificationSettingsQuery(accountId).queryKey, {
         ...settings,
@@ -57,11 +60,11 @@ export const useSetNotifications = (accountId: string) =>
   });
 
 export const useReplaceWebhookSecret = (accountId: string) =>
-  useMutation({ mutationFn: () => callForAccount(accountId, "POST /console/api/notifications/secret") });
+  useMutation({ mutationFn: () => callConsoleApiForAccount(accountId, "POST /console/api/notifications/secret") });
 
 export const useSendTestNotification = (accountId: string) =>
   useMutation({
     mutationFn: (channel: "email" | "webhook" | "slack") =>
-      callForAccount(accountId, "POST /console/api/notifications/test", { body: { channel } }),
+      callConsoleApiForAccount(accountId, "POST /console/api/notifications/test", { body: { channel } }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: deliveriesQuery(accountId).queryKey }),
   });

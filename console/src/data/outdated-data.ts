@@ -1,8 +1,8 @@
 /** Hooks that say whether the page's data is old, and which dependencies are unreachable. */
 import { type Query, queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { call } from "../api/client.ts";
-import { ApiFault } from "../api/fault.ts";
+import { callConsoleApi } from "../api/api-client.ts";
+import { ApiFault } from "../api/api-fault.ts";
 import { findOldestRead, isQueryDataOutdated, type QueryReadState } from "./data-age.ts";
 import { queryClient, REFETCH_MS } from "./query-client.ts";
 
@@ -89,7 +89,7 @@ export function refreshIntervalOf(data: unknown): number {
 /** The dependencies that the gateway cannot reach. Requested only during an outage. */
 const healthQuery = queryOptions({
   queryKey: ["health"],
-  queryFn: () => call("GET /console/api/health"),
+  queryFn: () => callConsoleApi("GET /console/api/health"),
   refetchInterval: ASK_EVERY_MS,
   staleTime: 0,
   gcTime: 0,

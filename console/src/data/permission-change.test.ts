@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Role } from "../api/types.ts";
+import type { Role } from "../api/answer-types.ts";
 import { findPermissionChange } from "./permission-change.ts";
 
 const account = (name: string, role: Role, suspended = false) => ({ id: `acc_${name}`, name, role, suspended });

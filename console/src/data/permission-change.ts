@@ -1,5 +1,5 @@
 /** Compares a person's permissions between two reads. Pure. */
-import type { Account, Me } from "../api/types.ts";
+import type { Account, Me } from "../api/answer-types.ts";
 
 type Seen = {
   identity: Pick<Me["identity"], "operator">;

@@ -3,27 +3,27 @@
  * it.
  */
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { call } from "../api/client.ts";
-import type { AccountSearch, KeyLimitsRequest } from "../api/types.ts";
+import type { AccountSearch, KeyLimitsRequest } from "../api/answer-types.ts";
+import { callConsoleApi } from "../api/api-client.ts";
 import { paginatedQuery } from "./pagination.ts";
-import { AUDIT_QUERY_KEY } from "./platform.ts";
+import { AUDIT_QUERY_KEY } from "./platform-overview.ts";
 import { queryClient } from "./query-client.ts";
 
 export const accountsQuery = (search: AccountSearch) =>
   paginatedQuery(["platform accounts", "list", search], (cursor) =>
-    call("GET /console/api/operator/accounts", { query: { ...search, cursor } }),
+    callConsoleApi("GET /console/api/operator/accounts", { query: { ...search, cursor } }),
   );
 
 export const accountQuery = (id: string) =>
   queryOptions({
     queryKey: ["platform accounts", "one", id],
-    queryFn: () => call("GET /console/api/operator/accounts/{id}", { path: { id } }),
+    queryFn: () => callConsoleApi("GET /console/api/operator/accounts/{id}", { path: { id } }),
   });
 
 export const accountKeysQuery = (id: string) =>
   queryOptions({
     queryKey: ["platform accounts", "keys", id],
-    queryFn: () => call("GET /console/api/operator/accounts/{id}/keys", { path: { id } }),
+    queryFn: () => callConsoleApi("GET /console/api/operator/accounts/{id}/keys", { path: { id } }),
   });
 
 const readAgain = () =>
@@ -35,7 +35,7 @@ const readAgain = () =>
 export const useGrantCredit = (id: string) =>
   useMutation({
     mutationFn: (body: { amount_micro: string; reason: string }) =>
-      call("POST /console/api/operator/accounts/{id}/grant", { path: { id }, body }),
+      callConsoleApi("POST /console/api/operator/accounts/{id}/grant", { path: { id }, body }),
     onSuccess: readAgain,
   });
 
@@ -44,8 +44,8 @@ export const useSetSuspension = (id: string) =>
     mutationFn: ({ verb, reason }: { verb: "suspend" | "restore"; reason: string }) => {
       const sent = { path: { id }, body: { reason } };
       return verb === "suspend"
-        ? call("POST /console/api/operator/accounts/{id}/suspend", sent)
-        : call("POST /console/api/operator/accounts/{id}/restore", sent);
+        ? callConsoleApi("POST /console/api/operator/accounts/{id}/suspend", sent)
+        : callConsoleApi("POST /console/api/operator/accounts/{id}/restore", sent);
     },
     onSuccess: readAgain,
   });
@@ -53,6 +53,6 @@ export const useSetSuspension = (id: string) =>
 export const useSetKeyLimits = (keyId: string) =>
   useMutation({
     mutationFn: (body: KeyLimitsRequest) =>
-      call("PUT /console/api/operator/keys/{id}/limits", { path: { id: keyId }, body }),
+      callConsoleApi("PUT /console/api/operator/keys/{id}/limits", { path: { id: keyId }, body }),
     onSuccess: readAgain,
   });

@@ -1,12 +1,12 @@
 /** Queries for the price list, which is public. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { call } from "../api/client.ts";
+import { callConsoleApi } from "../api/api-client.ts";
 
 export const priceListQuery = queryOptions({
   queryKey: ["rates"],
   staleTime: 300_000,
   refetchInterval: 300_000,
-  queryFn: () => call("GET /v1/catalog/rates"),
+  queryFn: () => callConsoleApi("GET /v1/catalog/rates"),
 });
 
 /** The host's share of a charge, such as "70 %"; undefined until the price list is loaded. */

@@ -1,6 +1,6 @@
 /** The cache of API responses. A request that the API refused is not retried, because it would be refused again. */
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
-import { ApiFault, isForbidden, isSignedOut } from "../api/fault.ts";
+import { ApiFault, isForbidden, isSignedOut } from "../api/api-fault.ts";
 import { countLoadedPages } from "./pagination.ts";
 
 /** The key under which the cache stores whether the builder's live stream is open. */

@@ -1,21 +1,21 @@
 /** Queries for a builder's request history. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { call } from "../api/client.ts";
-import type { RequestFilter, RequestSort } from "../api/types.ts";
+import type { RequestFilter, RequestSort } from "../api/answer-types.ts";
+import { callConsoleApi } from "../api/api-client.ts";
 import { paginatedQuery } from "./pagination.ts";
 
 const PAGE = 50;
 
 export const requestsQuery = (filter: RequestFilter, sort: RequestSort) =>
   paginatedQuery(["requests", "list", filter, sort], (cursor) =>
-    call("GET /console/api/requests", { query: { ...filter, sort, limit: PAGE, cursor } }),
+    callConsoleApi("GET /console/api/requests", { query: { ...filter, sort, limit: PAGE, cursor } }),
   );
 
 /** The totals of all matching requests. */
 export const requestTotalsQuery = (filter: RequestFilter) =>
   queryOptions({
     queryKey: ["requests", "totals", filter],
-    queryFn: () => call("GET /console/api/requests/totals", { query: filter }),
+    queryFn: () => callConsoleApi("GET /console/api/requests/totals", { query: filter }),
     placeholderData: keepPreviousData,
   });
 
@@ -23,7 +23,7 @@ export const requestTotalsQuery = (filter: RequestFilter) =>
 export const requestHistogramQuery = (filter: RequestFilter) =>
   queryOptions({
     queryKey: ["requests", "histogram", filter],
-    queryFn: () => call("GET /console/api/requests/histogram", { query: filter }),
+    queryFn: () => callConsoleApi("GET /console/api/requests/histogram", { query: filter }),
     placeholderData: keepPreviousData,
   });
 
@@ -31,25 +31,25 @@ export const requestHistogramQuery = (filter: RequestFilter) =>
 export const creditRefusalsQuery = (from: string) =>
   queryOptions({
     queryKey: ["unfunded", from],
-    queryFn: () => call("GET /console/api/unfunded", { query: { from } }),
+    queryFn: () => callConsoleApi("GET /console/api/unfunded", { query: { from } }),
   });
 
 /** Refused calls since `from`, by error code. */
-export const refusalsQuery = (from: string) =>
+export const refusedCallsQuery = (from: string) =>
   queryOptions({
     queryKey: ["refusals", from],
-    queryFn: () => call("GET /console/api/refusals", { query: { from } }),
+    queryFn: () => callConsoleApi("GET /console/api/refusals", { query: { from } }),
   });
 
 /** The newest requests of the account, or of one key. */
 export const recentRequestsQuery = (limit: number, key?: string) =>
   queryOptions({
     queryKey: ["requests", "recent", limit, key],
-    queryFn: () => call("GET /console/api/requests", { query: { limit, key } }),
+    queryFn: () => callConsoleApi("GET /console/api/requests", { query: { limit, key } }),
   });
 
 export const requestQuery = (id: string) =>
   queryOptions({
     queryKey: ["requests", "one", id],
-    queryFn: () => call("GET /console/api/requests/{id}", { path: { id } }),
+    queryFn: () => callConsoleApi("GET /console/api/requests/{id}", { path: { id } }),
   });

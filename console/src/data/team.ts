@@ -1,11 +1,14 @@
 /** Queries and changes for an account's members, and accepting an invitation. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { call, callForAccount } from "../api/client.ts";
-import type { Role } from "../api/types.ts";
+import type { Role } from "../api/answer-types.ts";
+import { callConsoleApi, callConsoleApiForAccount } from "../api/api-client.ts";
 import { queryClient } from "./query-client.ts";
 
 export const teamQuery = (accountId: string) =>
-  queryOptions({ queryKey: ["team", accountId], queryFn: () => callForAccount(accountId, "GET /console/api/team") });
+  queryOptions({
+    queryKey: ["team", accountId],
+    queryFn: () => callConsoleApiForAccount(accountId, "GET /console/api/team"),
+  });
 
 /** Refreshes the team after a refused change too, because the shown data was outdated. */
 const readAgain = (accountId: string) => ({
@@ -15,27 +18,28 @@ const readAgain = (accountId: string) => ({
 export const useInvite = (accountId: string) =>
   useMutation({
     mutationFn: (body: { email: string; role: Role }) =>
-      callForAccount(accountId, "POST /console/api/team/invitations", { body }),
+      callConsoleApiForAccount(accountId, "POST /console/api/team/invitations", { body }),
     ...readAgain(accountId),
   });
 
 export const useWithdrawInvitation = (accountId: string) =>
   useMutation({
     mutationFn: (id: string) =>
-      callForAccount(accountId, "DELETE /console/api/team/invitations/{id}", { path: { id } }),
+      callConsoleApiForAccount(accountId, "DELETE /console/api/team/invitations/{id}", { path: { id } }),
     ...readAgain(accountId),
   });
 
 export const useChangeRole = (accountId: string) =>
   useMutation({
     mutationFn: ({ id, role }: { id: string; role: Exclude<Role, "owner"> }) =>
-      callForAccount(accountId, "PATCH /console/api/team/members/{id}", { path: { id }, body: { role } }),
+      callConsoleApiForAccount(accountId, "PATCH /console/api/team/members/{id}", { path: { id }, body: { role } }),
     ...readAgain(accountId),
   });
 
 export const useRemoveMember = (accountId: string) =>
   useMutation({
-    mutationFn: (id: string) => callForAccount(accountId, "DELETE /console/api/team/members/{id}", { path: { id } }),
+    mutationFn: (id: string) =>
+      callConsoleApiForAccount(accountId, "DELETE /console/api/team/members/{id}", { path: { id } }),
   });
 
 export const invitationQuery = (token: string) =>
@@ -45,8 +49,8 @@ export const invitationQuery = (token: string) =>
     // No retry after a refusal: each look-up of a link counts towards the limit of attempts.
     refetchInterval: false,
     refetchOnWindowFocus: false,
-    queryFn: () => call("POST /console/api/team/invitation", { body: { token } }),
+    queryFn: () => callConsoleApi("POST /console/api/team/invitation", { body: { token } }),
   });
 
 export const useAcceptInvitation = () =>
-  useMutation({ mutationFn: (token: string) => call("POST /console/api/team/accept", { body: { token } }) });
+  useMutation({ mutationFn: (token: string) => callConsoleApi("POST /console/api/team/accept", { body: { token } }) });

@@ -2,9 +2,9 @@
  * The URLs that the early script requests for the pages where people usually enter the console. They must equal the
  * pages' own requests, otherwise they are wasted (tested by `e2e/console/prefetched-requests.test.ts`). Pure.
  */
-import { buildRouteAddress } from "../api/address.ts";
+import { buildRouteUrl } from "../api/route-urls.ts";
 import { BUCKETED_RANGES, computeBucketedSpan, isTimeRange, TIME_RANGES, type TimeRange } from "../time-range.ts";
-import { daysBefore, startOfUtcDay, startOfUtcMonth } from "../utc.ts";
+import { daysBefore, startOfUtcDay, startOfUtcMonth } from "../utc-dates.ts";
 
 interface EarlyPage {
   /** The role for which the page exists. */
@@ -16,15 +16,15 @@ interface EarlyPage {
   questions: (range: TimeRange, nowMs: number) => string[];
 }
 
-const KEYS = buildRouteAddress("GET /console/api/keys", { query: { limit: 100 } });
-const RATES = buildRouteAddress("GET /v1/catalog/rates");
-const BALANCE = buildRouteAddress("GET /console/api/balance");
+const KEYS = buildRouteUrl("GET /console/api/keys", { query: { limit: 100 } });
+const RATES = buildRouteUrl("GET /v1/catalog/rates");
+const BALANCE = buildRouteUrl("GET /console/api/balance");
 
 const unfunded = (from: Date): string =>
-  buildRouteAddress("GET /console/api/unfunded", { query: { from: from.toISOString() } });
+  buildRouteUrl("GET /console/api/unfunded", { query: { from: from.toISOString() } });
 
 const refusals = (from: Date): string =>
-  buildRouteAddress("GET /console/api/refusals", { query: { from: from.toISOString() } });
+  buildRouteUrl("GET /console/api/refusals", { query: { from: from.toISOString() } });
 
 /** The pages with early requests, by path. */
 export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
@@ -37,18 +37,18 @@ export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
       const span = computeBucketedSpan(range, nowMs);
       const from = span.from.toISOString();
       return [
-        buildRouteAddress("GET /console/api/performance", { query: { range } }),
-        buildRouteAddress("GET /console/api/usage", {
+        buildRouteUrl("GET /console/api/performance", { query: { range } }),
+        buildRouteUrl("GET /console/api/usage", {
           query: { by: "day", from: startOfUtcMonth(nowMs).toISOString() },
         }),
-        buildRouteAddress("GET /console/api/usage", { query: { by: span.by, split: "model", from } }),
-        buildRouteAddress("GET /console/api/usage", { query: { by: "outcome", from } }),
+        buildRouteUrl("GET /console/api/usage", { query: { by: span.by, split: "model", from } }),
+        buildRouteUrl("GET /console/api/usage", { query: { by: "outcome", from } }),
         // A browser sends six requests at a time. Two of the first six are fast, so the others start soon.
         BALANCE,
         unfunded(span.from),
         refusals(computeBucketedSpan("24h", nowMs).from),
-        buildRouteAddress("GET /console/api/usage", { query: { by: "label", from } }),
-        buildRouteAddress("GET /console/api/requests", { query: { limit: 8 } }),
+        buildRouteUrl("GET /console/api/usage", { query: { by: "label", from } }),
+        buildRouteUrl("GET /console/api/requests", { query: { limit: 8 } }),
       ];
     },
   },
@@ -57,7 +57,7 @@ export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
     code: "pages/performance/performance-page.tsx",
     ranges: ["1h", "6h", "24h", "7d", "30d"],
     questions: (range) => [
-      buildRouteAddress("GET /console/api/performance", { query: { range, by: "model" } }),
+      buildRouteUrl("GET /console/api/performance", { query: { range, by: "model" } }),
       KEYS,
       RATES,
     ],
@@ -67,10 +67,10 @@ export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
     code: "pages/requests/requests-page.tsx",
     ranges: [],
     questions: (_range, nowMs) => [
-      buildRouteAddress("GET /console/api/requests", { query: { sort: "newest", limit: 50 } }),
-      buildRouteAddress("GET /console/api/requests/histogram"),
-      buildRouteAddress("GET /console/api/requests/totals"),
-      buildRouteAddress("GET /console/api/usage", {
+      buildRouteUrl("GET /console/api/requests", { query: { sort: "newest", limit: 50 } }),
+      buildRouteUrl("GET /console/api/requests/histogram"),
+      buildRouteUrl("GET /console/api/requests/totals"),
+      buildRouteUrl("GET /console/api/usage", {
         query: { by: "label", from: daysBefore(startOfUtcDay(nowMs), 90).toISOString() },
       }),
       unfunded(computeBucketedSpan("30d", nowMs).from),
@@ -85,9 +85,9 @@ export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
     code: "pages/credits/credits-page.tsx",
     ranges: [],
     questions: () => [
-      buildRouteAddress("GET /console/api/statement", { query: { limit: 30 } }),
+      buildRouteUrl("GET /console/api/statement", { query: { limit: 30 } }),
       BALANCE,
-      buildRouteAddress("GET /console/api/credits"),
+      buildRouteUrl("GET /console/api/credits"),
     ],
   },
   "/operator": {
@@ -95,9 +95,9 @@ export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
     code: "pages/operator/platform/platform-page.tsx",
     ranges: TIME_RANGES,
     questions: (range) => [
-      buildRouteAddress("GET /console/api/operator/triage"),
-      buildRouteAddress("GET /console/api/operator/incidents"),
-      buildRouteAddress("GET /console/api/operator/performance", { query: { range } }),
+      buildRouteUrl("GET /console/api/operator/triage"),
+      buildRouteUrl("GET /console/api/operator/incidents"),
+      buildRouteUrl("GET /console/api/operator/performance", { query: { range } }),
     ],
   },
 };

@@ -1,8 +1,8 @@
 /** Shows how much of a key's budget is spent, as amounts and a bar. */
-import type { ApiKey } from "../api/types.ts";
-import { parseMicro } from "../money.ts";
-import { classes } from "../ui/classes.ts";
-import { Money } from "../ui/money.tsx";
+import type { ApiKey } from "../api/answer-types.ts";
+import { parseMicro } from "../dollar-amounts.ts";
+import { joinClasses } from "../ui/join-classes.ts";
+import { MoneyText } from "../ui/money-text.tsx";
 import { computeBudgetUsedPercent } from "./budget-used-percent.ts";
 
 interface Props {
@@ -20,13 +20,13 @@ function BudgetBar({ label, words, spent, budget }: Props) {
   return (
     <div title={label} className="flex min-w-32 flex-col gap-1">
       <span className="text-xs text-ink-soft md:whitespace-nowrap">
-        <span className={classes("text-ink", percent >= 100 && "font-medium")}>
-          <Money of={spent} />
+        <span className={joinClasses("text-ink", percent >= 100 && "font-medium")}>
+          <MoneyText of={spent} />
         </span>{" "}
-        of <Money of={budget} as="chosen" /> {words}
+        of <MoneyText of={budget} as="chosen" /> {words}
       </span>
       <span aria-hidden className="block h-1.5 overflow-hidden rounded-full bg-line">
-        <span className={classes("block h-full rounded-full", colour)} style={{ width: seen(percent, spent) }} />
+        <span className={joinClasses("block h-full rounded-full", colour)} style={{ width: seen(percent, spent) }} />
       </span>
     </div>
   );

@@ -1,5 +1,5 @@
 /** Finds the name of a key by its ID. */
-import type { ApiKey } from "../api/types.ts";
+import type { ApiKey } from "../api/answer-types.ts";
 
 /** The playground uses an unlisted key per session. Lists and filters show these keys as one choice. */
 export const PLAYGROUND_KEY_CHOICE = { value: "playground", label: "Playground" };

@@ -1,5 +1,5 @@
 /** A person's permissions on an account's keys, for showing buttons. The API checks them itself. Pure. */
-import type { ApiKey, Permission } from "../api/types.ts";
+import type { ApiKey, Permission } from "../api/answer-types.ts";
 
 export interface KeyPermissions {
   revoke: boolean;

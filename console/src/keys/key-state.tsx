@@ -1,7 +1,7 @@
 /** Shows whether a key works, when it expires, and its allowed models. */
-import type { ApiKey } from "../api/types.ts";
+import type { ApiKey } from "../api/answer-types.ts";
 import { Badge } from "../ui/badge.tsx";
-import { Time } from "../ui/time.tsx";
+import { TimeText } from "../ui/time-text.tsx";
 
 type State = Pick<ApiKey, "revoked_at" | "expires_at" | "old_secret_until">;
 
@@ -20,7 +20,7 @@ export function KeyBadges({ of }: { of: State }) {
 }
 
 export const KeyExpiry = ({ at }: { at: number | null }) =>
-  at === null ? <span className="text-ink-soft">Never</span> : <Time at={at} as="day" />;
+  at === null ? <span className="text-ink-soft">Never</span> : <TimeText at={at} as="day" />;
 
 /** "All", or the first model and the number of others. */
 export function AllowedModels({ of }: { of: string[] | null }) {

@@ -4,7 +4,7 @@
  */
 
 import { type ReactNode, useState } from "react";
-import { gatewayReachability } from "../api/gateway.ts";
+import { gatewayReachability } from "../api/gateway-requests.ts";
 import { useOutage } from "../data/outage.ts";
 import { useAreRequestsRefused, useGatewayHealth, useOldestShownTime } from "../data/outdated-data.ts";
 import { formatClockTime } from "../locale.ts";

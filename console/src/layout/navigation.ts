@@ -1,7 +1,7 @@
 /** The pages in the navigation, depending on the person's accounts. */
 
+import type { Me } from "../api/answer-types.ts";
 import { findChosenAccount } from "../api/chosen-account.ts";
-import type { Me } from "../api/types.ts";
 import type { Icon } from "../ui/icons.tsx";
 import {
   Activity,

@@ -2,7 +2,7 @@
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { unreadCountQuery } from "../data/notifications.ts";
-import { useChosenAccount } from "../data/session.ts";
+import { useChosenAccount } from "../data/signed-in-session.ts";
 import { Bell as BellIcon } from "../ui/icons.tsx";
 
 /** The API counts only up to this number. */

@@ -1,5 +1,5 @@
 /** Describes an outage of the gateway or its dependencies in a sentence. Pure. */
-import type { Health } from "../api/types.ts";
+import type { Health } from "../api/answer-types.ts";
 import { formatClockTime } from "../locale.ts";
 
 type Unreachable = Health["unreachable"][number];

@@ -1,8 +1,8 @@
 /** The menu of the signed-in person: choice of account, settings and signing out. */
 import { useNavigate } from "@tanstack/react-router";
+import type { AccountKind, Me } from "../api/answer-types.ts";
 import { findChosenAccount } from "../api/chosen-account.ts";
-import type { AccountKind, Me } from "../api/types.ts";
-import { signOut, switchAccount } from "../data/session.ts";
+import { signOut, switchAccount } from "../data/signed-in-session.ts";
 import { ChevronsUpDown, LogOut, Plus, Settings } from "../ui/icons.tsx";
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuSeparator } from "../ui/menu.tsx";
 import { toastError } from "../ui/toast.tsx";

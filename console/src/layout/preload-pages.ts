@@ -1,7 +1,7 @@
 /** Loads the code of the other pages while the browser is idle, so that each opens at once, even during an outage. */
 import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
-import type { Me } from "../api/types.ts";
+import type { Me } from "../api/answer-types.ts";
 
 /** The delay after which the page itself should be loaded. */
 const AFTER_MS = 2_000;

@@ -3,8 +3,8 @@
 import { IconButton } from "../ui/button.tsx";
 import { Monitor, Moon, Sun } from "../ui/icons.tsx";
 import { Menu, MenuChoice } from "../ui/menu.tsx";
-import { setTheme, useTheme } from "../ui/theme.ts";
-import type { Theme } from "../ui/theme-choice.ts";
+import type { Theme } from "../ui/stored-theme.ts";
+import { setTheme, useTheme } from "../ui/use-theme.ts";
 
 const ICONS = { system: Monitor, light: Sun, dark: Moon };
 

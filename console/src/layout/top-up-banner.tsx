@@ -4,10 +4,10 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Account } from "../api/types.ts";
+import type { Account } from "../api/answer-types.ts";
 import { TOP_UP_FAILURES } from "../credits/top-up-failures.ts";
 import { creditsQuery, useSetTopUp } from "../data/credits.ts";
-import { parseMicro, toWholeMicro } from "../money.ts";
+import { parseMicro, toWholeMicro } from "../dollar-amounts.ts";
 import { keepFreeOfToasts } from "../ui/bottom-notice.ts";
 import { Button, buttonClasses } from "../ui/button.tsx";
 import { TriangleAlert } from "../ui/icons.tsx";

@@ -1,5 +1,5 @@
 /** A node's state as a colored word with an explanation. */
-import type { NodeState as State } from "../api/types.ts";
+import type { NodeState as State } from "../api/answer-types.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 
 const STATES: Record<State, { tone: Tone; says: string }> = {
@@ -12,6 +12,6 @@ const STATES: Record<State, { tone: Tone; says: string }> = {
 };
 
 export const NODE_STATES = Object.keys(STATES) as State[];
-export const explainState = (state: State): string => STATES[state].says;
+export const explainNodeState = (state: State): string => STATES[state].says;
 
 export const NodeState = ({ of }: { of: State }) => <Badge tone={STATES[of].tone}>{of}</Badge>;

@@ -1,9 +1,9 @@
 /** A notice that says why a node is quarantined, with the evidence. */
 import type { ReactNode } from "react";
-import type { Quarantine } from "../api/types.ts";
+import type { Quarantine } from "../api/answer-types.ts";
 import { Notice } from "../ui/notice.tsx";
-import { Time } from "../ui/time.tsx";
-import { explainQuarantine, listEvidence } from "./quarantine.ts";
+import { TimeText } from "../ui/time-text.tsx";
+import { explainQuarantine, listEvidence } from "./quarantine-texts.ts";
 
 interface Props {
   /** The node's name. */
@@ -21,7 +21,7 @@ export function QuarantineNotice({ name, quarantine, forHost = false, action }: 
     <Notice tone="bad" title={`${name} is quarantined`} action={action}>
       <p>{title}</p>
       <p className="text-ink-soft">
-        Since <Time at={quarantine.at} as="full" />
+        Since <TimeText at={quarantine.at} as="full" />
       </p>
       {evidence.length > 0 && (
         <dl aria-label="Evidence" className="mt-3 grid grid-cols-[auto_1fr] gap-x-6 gap-y-1">

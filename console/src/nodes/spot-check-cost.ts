@@ -1,6 +1,7 @@
 /** The cost of spot checks as a share of charges. Pure. */
+
+import { parseMicro } from "../dollar-amounts.ts";
 import { formatWithDecimals } from "../locale.ts";
-import { parseMicro } from "../money.ts";
 
 export function formatSpotCheckCostShare({
   cost_micro,

@@ -1,12 +1,12 @@
 /** Spot checks of a node: its answers that other hosts' nodes verified, each with score and verdict. */
-import type { SpotCheck } from "../api/types.ts";
+import type { SpotCheck } from "../api/answer-types.ts";
 import { formatWithDecimals } from "../locale.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 import { ListChecks } from "../ui/icons.tsx";
 import { EmptyState } from "../ui/loading-states.tsx";
 import { PagedTable, type PagedTableProps } from "../ui/paged-table.tsx";
 import type { Column } from "../ui/table.tsx";
-import { Time } from "../ui/time.tsx";
+import { TimeText } from "../ui/time-text.tsx";
 
 export function SpotCheckTable({ query }: Pick<PagedTableProps<SpotCheck>, "query">) {
   return (
@@ -39,7 +39,7 @@ const COLUMNS: Column<SpotCheck>[] = [
     cell: ({ checked_at, model }) => (
       <>
         <span className="font-medium whitespace-nowrap">
-          <Time at={checked_at} />
+          <TimeText at={checked_at} />
         </span>
         <span className="block text-xs text-ink-soft @lg:hidden">{model}</span>
       </>

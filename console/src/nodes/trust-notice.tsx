@@ -1,6 +1,6 @@
 /** A notice that says why a node that is not quarantined receives few requests, or none. */
 import type { ReactNode } from "react";
-import type { ListedNode } from "../api/types.ts";
+import type { ListedNode } from "../api/answer-types.ts";
 import { Notice } from "../ui/notice.tsx";
 
 interface Props {

@@ -1,8 +1,8 @@
 /** The total figures of a performance query, side by side. */
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { Performance, PerformanceRow } from "../api/types.ts";
+import type { Performance, PerformanceRow } from "../api/answer-types.ts";
+import { formatDuration } from "../format-time.ts";
 import { decimalText, formatPercent, formatWholeNumber } from "../locale.ts";
-import { formatDuration } from "../time.ts";
 import { StatGrid } from "../ui/card.tsx";
 import { LoadedStat } from "../ui/loading-states.tsx";
 

@@ -1,5 +1,5 @@
 /** Lists the keys whose requests were refused for lack of credit. */
-import type { UnfundedRequests } from "../api/types.ts";
+import type { UnfundedRequests } from "../api/answer-types.ts";
 import { formatWholeNumber } from "../locale.ts";
 
 const KEYS_MAX = 3;

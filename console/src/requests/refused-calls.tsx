@@ -4,8 +4,8 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Refusals } from "../api/types.ts";
-import { refusalsQuery } from "../data/requests.ts";
+import type { RefusedCallCounts } from "../api/answer-types.ts";
+import { refusedCallsQuery } from "../data/requests.ts";
 import { formatWholeNumber } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { Card } from "../ui/card.tsx";
@@ -13,14 +13,14 @@ import { DataAge } from "../ui/loading-states.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { FirstLoadPlaceholder } from "../ui/page-sections.tsx";
 import { type Column, Table } from "../ui/table.tsx";
-import { CountText, Time } from "../ui/time.tsx";
+import { CountText, TimeText } from "../ui/time-text.tsx";
 import { describeRefusedCode, isRefusalWarningExpired } from "./refused-codes.ts";
 
 const NAMED_MAX = 3;
 
 /** `from`: the start of the range. `words`: the range in words. Hidden if no call was refused. */
 export function RefusedCalls({ from, words }: { from: string; words: string }) {
-  const refusals = useQuery(refusalsQuery(from));
+  const refusals = useQuery(refusedCallsQuery(from));
   const { data, dataUpdatedAt } = refusals;
   const [open, setOpen] = useState(false);
   const codes = data?.data ?? [];
@@ -59,7 +59,7 @@ export function RefusedCalls({ from, words }: { from: string; words: string }) {
   );
 }
 
-function ByCode({ codes }: { codes: Refusals[] }) {
+function ByCode({ codes }: { codes: RefusedCallCounts[] }) {
   const [shown, setShown] = useState(codes[0]?.code);
   return (
     <Card title="Refused calls" flush>
@@ -79,7 +79,7 @@ function ByCode({ codes }: { codes: Refusals[] }) {
   );
 }
 
-const COLUMNS: Column<Refusals>[] = [
+const COLUMNS: Column<RefusedCallCounts>[] = [
   {
     title: "Reason",
     cell: (one) => (
@@ -97,11 +97,16 @@ const COLUMNS: Column<Refusals>[] = [
     className: "max-w-64 truncate",
     cell: ({ keys }) => keys.map(({ name }) => name).join(", "),
   },
-  { title: "Last", from: "sm", className: "whitespace-nowrap", cell: ({ last_at }) => <Time at={last_at} as="ago" /> },
+  {
+    title: "Last",
+    from: "sm",
+    className: "whitespace-nowrap",
+    cell: ({ last_at }) => <TimeText at={last_at} as="ago" />,
+  },
   { title: "Calls", align: "right", cell: ({ requests }) => <CountText of={requests} /> },
 ];
 
-function Examples({ of: { examples, code } }: { of: Refusals }) {
+function Examples({ of: { examples, code } }: { of: RefusedCallCounts }) {
   return (
     <ul aria-label={`Latest calls refused with ${code}`} className="flex flex-col bg-sunken/40 text-xs">
       {examples.map(({ at, key, model, message }, place) => (
@@ -111,7 +116,7 @@ function Examples({ of: { examples, code } }: { of: Refusals }) {
           className="grid gap-x-4 gap-y-1 border-t border-line px-4 py-2.5 first:border-t-0 sm:grid-cols-[8rem_10rem_minmax(0,1fr)] sm:px-5"
         >
           <span className="whitespace-nowrap text-ink-soft">
-            <Time at={at} />
+            <TimeText at={at} />
           </span>
           <span className="min-w-0 truncate" title={key.name}>
             {key.name}

@@ -1,5 +1,5 @@
 /** Explains the error codes of refused calls, and the next step for each. Pure. */
-import type { Refusals } from "../api/types.ts";
+import type { RefusedCallCounts } from "../api/answer-types.ts";
 
 interface CodeWords {
   /** What was wrong with the call. */
@@ -31,11 +31,11 @@ const CODES: Record<string, CodeWords> = {
   rate_limit_sku_capacity: { says: "Model busy", advice: "Try again in a second, or use another model." },
 };
 
-export const describeRefusedCode = ({ code, status }: Pick<Refusals, "code" | "status">): CodeWords =>
+export const describeRefusedCode = ({ code, status }: Pick<RefusedCallCounts, "code" | "status">): CodeWords =>
   CODES[code] ?? { says: `HTTP ${status}`, advice: "The error message gives the reason." };
 
 const HOUR_S = 3600;
 
 /** Whether the last refused call is over an hour ago, so that no warning is needed. */
-export const isRefusalWarningExpired = (codes: Pick<Refusals, "last_at">[], nowMs: number): boolean =>
+export const isRefusalWarningExpired = (codes: Pick<RefusedCallCounts, "last_at">[], nowMs: number): boolean =>
   codes.every(({ last_at }) => last_at < nowMs / 1000 - HOUR_S);

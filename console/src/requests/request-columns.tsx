@@ -1,9 +1,9 @@
 /** The columns that all request lists share. */
-import type { RequestRecord } from "../api/types.ts";
-import { moneyColumn } from "../ui/money.tsx";
+import type { RequestRecord } from "../api/answer-types.ts";
+import { moneyColumn } from "../ui/money-text.tsx";
 import type { Column } from "../ui/table.tsx";
-import { Time } from "../ui/time.tsx";
-import { Outcome } from "./outcome.tsx";
+import { TimeText } from "../ui/time-text.tsx";
+import { OutcomeBadge } from "./outcome-badge.tsx";
 
 type RequestColumn = Column<RequestRecord>;
 
@@ -13,11 +13,11 @@ export const timeColumn = (as: "ago" | "short"): RequestColumn => ({
   cell: ({ created_at, model, outcome }) => (
     <>
       <span className="font-medium whitespace-nowrap">
-        <Time at={created_at} as={as} />
+        <TimeText at={created_at} as={as} />
       </span>
       <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-ink-soft @lg:hidden">
         {model}
-        <Outcome of={outcome} />
+        <OutcomeBadge of={outcome} />
       </span>
     </>
   ),
@@ -42,7 +42,7 @@ export const KEY_COLUMN: RequestColumn = {
 export const OUTCOME_COLUMN: RequestColumn = {
   title: "Outcome",
   from: "sm",
-  cell: ({ outcome }) => <Outcome of={outcome} />,
+  cell: ({ outcome }) => <OutcomeBadge of={outcome} />,
 };
 
 export const CHARGE_COLUMN: RequestColumn = moneyColumn({ title: "Charge", of: ({ charge_micro }) => charge_micro });

@@ -2,13 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { UnfundedRequests } from "../api/types.ts";
+import type { UnfundedRequests } from "../api/answer-types.ts";
+import { balanceQuery } from "../data/balance-and-usage.ts";
 import { keysQuery } from "../data/keys.ts";
-import { balanceQuery } from "../data/money.ts";
-import { creditRefusalsQuery, refusalsQuery } from "../data/requests.ts";
+import { creditRefusalsQuery, refusedCallsQuery } from "../data/requests.ts";
+import { parseMicro } from "../dollar-amounts.ts";
 import { findKeyName } from "../keys/key-names.ts";
 import { formatWholeNumber } from "../locale.ts";
-import { parseMicro } from "../money.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { DataAge } from "../ui/loading-states.tsx";
 import { Notice } from "../ui/notice.tsx";
@@ -49,7 +49,7 @@ interface Props {
  */
 export function UnfundedNotice({ from, words, refusedFrom }: Props) {
   const unfunded = useQuery(creditRefusalsQuery(from));
-  const refusals = useQuery(refusalsQuery(refusedFrom));
+  const refusals = useQuery(refusedCallsQuery(refusedFrom));
   const credit = useQuery(balanceQuery);
   const { data: refused, dataUpdatedAt } = refusals;
   const hasCredit = credit.data !== undefined && parseMicro(credit.data.available_micro) > 0n;

@@ -2,8 +2,8 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Dialog, FormActions } from "../ui/dialog.tsx";
-import { findFieldError, TextField } from "../ui/field.tsx";
 import { Form, readTextField } from "../ui/form.tsx";
+import { findFieldError, TextField } from "../ui/form-fields.tsx";
 import { NewSecret, newSecretTitle } from "./new-secret.tsx";
 import type { SecretKind } from "./secret-kind.ts";
 

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 import { Button } from "../ui/button.tsx";
 import { DialogActions } from "../ui/dialog.tsx";
-import { Secret } from "../ui/secret.tsx";
+import { SecretText } from "../ui/secret-text.tsx";
 
 /**
  * The title of the dialog once it shows the new secret. The form's dialog is reused for this, so that the focus stays.
@@ -22,7 +22,7 @@ interface Props {
 export const NewSecret = ({ noun, secret, onDone, children }: Props) => (
   <>
     <div className="mb-4">
-      <Secret text={secret} noun={noun} focused />
+      <SecretText text={secret} noun={noun} focused />
     </div>
     {children !== undefined && <p className="mb-4 text-ink-soft">{children}</p>}
     <DialogActions>

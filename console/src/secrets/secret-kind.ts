@@ -1,4 +1,4 @@
-import type { AccountKind } from "../api/types.ts";
+import type { AccountKind } from "../api/answer-types.ts";
 
 /**
  * A secret in a list. There are two kinds of secrets, API keys and host tokens. Both have a name, are shown once and

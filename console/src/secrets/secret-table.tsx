@@ -2,9 +2,9 @@
 import type { ReactNode } from "react";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
-import { classes } from "../ui/classes.ts";
+import { joinClasses } from "../ui/join-classes.ts";
 import { type Column, Table } from "../ui/table.tsx";
-import { Time } from "../ui/time.tsx";
+import { TimeText } from "../ui/time-text.tsx";
 import type { SecretRow } from "./secret-kind.ts";
 
 interface Props<Row extends SecretRow> {
@@ -60,12 +60,12 @@ const nameColumn = <Row extends SecretRow>(below?: (secret: Row) => ReactNode): 
         {secret.name}
       </span>
       <code className="block truncate font-mono text-xs text-ink-soft">{secret.start}_…</code>
-      <span className={classes("text-xs text-ink-soft", below === undefined ? "@2xl:hidden" : "@5xl:hidden")}>
+      <span className={joinClasses("text-xs text-ink-soft", below === undefined ? "@2xl:hidden" : "@5xl:hidden")}>
         {secret.last_used_at === null ? (
           "Never used"
         ) : (
           <>
-            Used <Time at={secret.last_used_at} as="ago" />
+            Used <TimeText at={secret.last_used_at} as="ago" />
           </>
         )}
       </span>
@@ -79,10 +79,10 @@ const LAST_USED: Column<SecretRow> = {
   from: "md",
   className: "whitespace-nowrap",
   cell: ({ last_used_at }) =>
-    last_used_at === null ? <span className="text-ink-soft">Never</span> : <Time at={last_used_at} as="ago" />,
+    last_used_at === null ? <span className="text-ink-soft">Never</span> : <TimeText at={last_used_at} as="ago" />,
 };
 
 const CREATED: Column<SecretRow> = {
   title: "Created",
-  cell: ({ created_at }) => <Time at={created_at} as="day" />,
+  cell: ({ created_at }) => <TimeText at={created_at} as="day" />,
 };

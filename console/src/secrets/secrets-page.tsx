@@ -1,7 +1,7 @@
 /** A page that lists, creates, opens and revokes secrets of one kind. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { usePermissions } from "../data/session.ts";
+import { usePermissions } from "../data/signed-in-session.ts";
 import { RoleNote } from "../team/role-note.tsx";
 import { Button } from "../ui/button.tsx";
 import { Card, PageHeader } from "../ui/card.tsx";

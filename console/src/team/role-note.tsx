@@ -1,6 +1,6 @@
 /** A note, shown once per page, that says why the person's role does not allow an action. */
-import type { AccountKind, Permission } from "../api/types.ts";
-import { useChosenAccount } from "../data/session.ts";
+import type { AccountKind, Permission } from "../api/answer-types.ts";
+import { useChosenAccount } from "../data/signed-in-session.ts";
 import { describePermittedRoles } from "./roles.ts";
 
 export function RoleNote({ kind, need }: { kind: AccountKind; need: Permission }) {

@@ -1,5 +1,5 @@
 /** Describes roles in words. The API decides which actions a role may do. */
-import type { AccountKind, Permission, Role } from "../api/types.ts";
+import type { AccountKind, Permission, Role } from "../api/answer-types.ts";
 
 export const ROLES: readonly Role[] = ["owner", "member", "billing", "viewer"];
 

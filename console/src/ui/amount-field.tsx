@@ -1,8 +1,8 @@
 /** An input for a dollar amount with a decimal point or comma. It shows how it parsed the amount. */
 import { type ComponentProps, useState } from "react";
-import { formatExactDollars } from "../money.ts";
+import { formatExactDollars } from "../dollar-amounts.ts";
 import { parseDollars } from "../parse-dollars.ts";
-import { TextField } from "./field.tsx";
+import { TextField } from "./form-fields.tsx";
 
 type AmountFieldProps = Omit<ComponentProps<typeof TextField>, "inputMode" | "autoComplete" | "onChange">;
 

@@ -1,6 +1,6 @@
 /** A short state in a colored pill. The word carries the meaning; the color is only an aid. */
 import type { ReactNode } from "react";
-import { classes } from "./classes.ts";
+import { joinClasses } from "./join-classes.ts";
 
 export type Tone = "neutral" | "good" | "warn" | "bad" | "accent";
 
@@ -15,7 +15,7 @@ const TONES: Record<Tone, string> = {
 export function Badge({ tone = "neutral", children }: { tone?: Tone; children: ReactNode }) {
   return (
     <span
-      className={classes(
+      className={joinClasses(
         "inline-flex items-center gap-1 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap",
         TONES[tone],
       )}

@@ -1,8 +1,8 @@
 /** Buttons. A page has one primary action; all other buttons are plain. */
 
 import type { ComponentProps, ReactNode } from "react";
-import { classes } from "./classes.ts";
 import { LoaderCircle } from "./icons.tsx";
+import { joinClasses } from "./join-classes.ts";
 
 type ButtonLook = "primary" | "plain" | "quiet" | "danger";
 
@@ -18,7 +18,7 @@ const SHAPE =
 
 /** The classes for links that look like buttons: `<Link className={buttonClasses("plain")}>`. */
 export const buttonClasses = (look: ButtonLook = "plain", size: "small" | "usual" = "usual"): string =>
-  classes(SHAPE, LOOKS[look], size === "small" ? "h-7 px-2.5 text-xs" : "h-9 px-3.5 text-sm");
+  joinClasses(SHAPE, LOOKS[look], size === "small" ? "h-7 px-2.5 text-xs" : "h-9 px-3.5 text-sm");
 
 interface ButtonProps extends ComponentProps<"button"> {
   look?: ButtonLook;
@@ -34,7 +34,7 @@ export function Button({ look = "plain", size = "usual", busy = false, className
       {...rest}
       aria-busy={busy || undefined}
       disabled={rest.disabled === true || busy}
-      className={classes(buttonClasses(look, size), className)}
+      className={joinClasses(buttonClasses(look, size), className)}
     >
       {busy && <LoaderCircle aria-hidden className="size-4 animate-spin" />}
       {children}
@@ -55,7 +55,7 @@ export function IconButton({ label, className, children, ...rest }: IconButtonPr
       title={label}
       {...rest}
       aria-label={label}
-      className={classes(
+      className={joinClasses(
         "inline-flex size-8 items-center justify-center rounded-md text-ink-soft transition-colors hover:bg-sunken hover:text-ink disabled:opacity-55",
         className,
       )}

@@ -1,6 +1,6 @@
 /** The building blocks of a page's layout: header, cards and single numbers. */
 import type { ReactNode } from "react";
-import { classes } from "./classes.ts";
+import { joinClasses } from "./join-classes.ts";
 
 interface CardProps {
   /** The ID by which links refer to the card. */
@@ -16,10 +16,10 @@ interface CardProps {
 
 export function Card({ id, title, aside, className, flush = false, children }: CardProps) {
   return (
-    <section id={id} className={classes("min-w-0 scroll-mt-4 rounded-lg border border-line bg-surface", className)}>
+    <section id={id} className={joinClasses("min-w-0 scroll-mt-4 rounded-lg border border-line bg-surface", className)}>
       {(title !== undefined || aside !== undefined) && (
         <header
-          className={classes(
+          className={joinClasses(
             "flex flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 pt-3.5 sm:px-5",
             flush && "pb-3",
           )}
@@ -43,7 +43,7 @@ interface PageHeaderProps {
 export function PageHeader({ title, about, actions }: PageHeaderProps) {
   return (
     <header
-      className={classes(
+      className={joinClasses(
         "mb-5 flex flex-wrap justify-between gap-x-6 gap-y-3",
         about === undefined ? "items-start" : "items-end",
       )}
@@ -79,7 +79,7 @@ export function StatGrid({ label, children }: { label: string; children: ReactNo
   return (
     <dl
       aria-label={label}
-      className={classes(
+      className={joinClasses(
         "grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line *:last:odd:col-span-2 lg:*:last:odd:col-span-1 lg:auto-cols-fr lg:grid-flow-col lg:grid-cols-none",
         FIVE,
       )}

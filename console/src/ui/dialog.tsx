@@ -2,14 +2,14 @@
 
 import { Dialog as Radix } from "radix-ui";
 import { type ReactNode, useState } from "react";
-import { errorMessage } from "../api/fault.ts";
+import { errorMessage } from "../api/api-fault.ts";
 import { Button, IconButton } from "./button.tsx";
-import { classes } from "./classes.ts";
 import { FormProblem } from "./form.tsx";
 import { X } from "./icons.tsx";
+import { joinClasses } from "./join-classes.ts";
 import { useReturnFocus } from "./return-focus.ts";
 import { SharedDecimalPlaces } from "./shared-decimal-places.tsx";
-import { UnsavedTextContext, useBlockedNavigation } from "./shown-once.tsx";
+import { UnsavedTextContext, useBlockedNavigation } from "./text-shown-once.tsx";
 
 interface DialogProps {
   open: boolean;
@@ -42,7 +42,7 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
           {...focusBack}
           {...(about === undefined && { "aria-describedby": undefined })}
           onInteractOutside={(event) => sticky && event.preventDefault()}
-          className={classes(
+          className={joinClasses(
             "fixed inset-x-3 top-[10vh] z-50 mx-auto max-h-[84vh] animate-rise overflow-y-auto outline-none rounded-xl border border-line bg-raised p-5 shadow-xl sm:p-6",
             wide ? "max-w-2xl" : "max-w-md",
           )}

@@ -63,11 +63,11 @@ export const IdLine = ({ id, of }: { id: string; of: string }) => (
 );
 
 /** A list of names and values. */
-export function FactList({ children }: { children: ReactNode }) {
+export function PropertyList({ children }: { children: ReactNode }) {
   return <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-6 gap-y-2.5">{children}</dl>;
 }
 
-export function Fact({ name, children }: { name: string; children: ReactNode }) {
+export function Property({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt className="text-ink-soft">{name}</dt>

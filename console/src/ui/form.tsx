@@ -1,9 +1,9 @@
 /** A form that shows and announces errors: beside their field, or above the button if the API named no field. */
 
 import type { ReactNode } from "react";
-import { ApiFault, errorMessage } from "../api/fault.ts";
-import { classes } from "./classes.ts";
+import { ApiFault, errorMessage } from "../api/api-fault.ts";
 import { TriangleAlert } from "./icons.tsx";
+import { joinClasses } from "./join-classes.ts";
 
 interface FormProps {
   onSubmit: (fields: FormData) => void;
@@ -19,7 +19,7 @@ export function Form({ onSubmit, error, fields = [], className, children }: Form
   const shownByField = error instanceof ApiFault && error.param !== undefined && fields.includes(error.param);
   return (
     <form
-      className={classes("flex flex-col gap-4", className)}
+      className={joinClasses("flex flex-col gap-4", className)}
       onSubmit={(event) => {
         event.preventDefault();
         onSubmit(new FormData(event.currentTarget));

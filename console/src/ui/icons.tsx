@@ -1,5 +1,5 @@
 /**
- * The console's icons. To add one, use its name on lucide.dev: the build inserts its shapes (console/tools/lucide.ts).
+ * The console's icons. To add one, use its name on lucide.dev: the build inserts its shapes (console/tools/lucide-icons.ts).
  */
 import { createElement, type ReactNode, type SVGProps } from "react";
 

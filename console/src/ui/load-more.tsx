@@ -1,6 +1,6 @@
 /** The end of a paginated list. Loads the next page when it becomes visible or is clicked. */
 import { useEffect, useRef } from "react";
-import { errorMessage } from "../api/fault.ts";
+import { errorMessage } from "../api/api-fault.ts";
 import { Button } from "./button.tsx";
 
 export interface PagedQuery {

@@ -1,17 +1,17 @@
 /** What a list or a number shows without data: loading, empty or failed. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { ApiFault, errorMessage } from "../api/fault.ts";
+import { ApiFault, errorMessage } from "../api/api-fault.ts";
 import { type AgedQuery, useDataAge } from "../data/outdated-data.ts";
 import { formatClockTime } from "../locale.ts";
 import { Button } from "./button.tsx";
 import { Stat } from "./card.tsx";
-import { classes } from "./classes.ts";
 import { CircleAlert } from "./icons.tsx";
+import { joinClasses } from "./join-classes.ts";
 import { isFirstLoad } from "./page-sections.tsx";
 
 export function Skeleton({ className }: { className?: string }) {
-  return <div aria-hidden className={classes("animate-breathe rounded-md bg-sunken", className)} />;
+  return <div aria-hidden className={joinClasses("animate-breathe rounded-md bg-sunken", className)} />;
 }
 
 export function Loading({ what = "Loading", rows = 4 }: { what?: string; rows?: number }) {

@@ -1,7 +1,7 @@
 /** A menu behind a button. */
 import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
-import { classes } from "./classes.ts";
+import { joinClasses } from "./join-classes.ts";
 
 interface MenuProps {
   /** The button that opens the menu: a single element that accepts a ref. */
@@ -38,7 +38,7 @@ interface ItemProps {
 
 export function MenuItem({ onSelect, danger = false, children }: ItemProps) {
   return (
-    <DropdownMenu.Item onSelect={onSelect} className={classes(ITEM, danger && "text-bad")}>
+    <DropdownMenu.Item onSelect={onSelect} className={joinClasses(ITEM, danger && "text-bad")}>
       {children}
     </DropdownMenu.Item>
   );

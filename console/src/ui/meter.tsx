@@ -1,5 +1,5 @@
 /** Shows how much of a capacity is used, as numbers and a bar. */
-import { formatCount } from "./time.tsx";
+import { formatCount } from "./time-text.tsx";
 
 interface MeterProps {
   /** The label, for example "Slots of garage". */

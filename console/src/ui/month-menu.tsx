@@ -1,6 +1,6 @@
 /** A button with a menu of the last twelve months. Choosing a month downloads its PDF file. */
 import { useMutation } from "@tanstack/react-query";
-import { listUtcMonths } from "../utc.ts";
+import { listUtcMonths } from "../utc-dates.ts";
 import { Button } from "./button.tsx";
 import { ChevronDown } from "./icons.tsx";
 import { Menu, MenuItem, MenuLabel } from "./menu.tsx";

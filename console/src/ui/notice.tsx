@@ -1,8 +1,8 @@
 /** A colored box with important information and an action. */
 
 import type { ReactNode } from "react";
-import { classes } from "./classes.ts";
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from "./icons.tsx";
+import { joinClasses } from "./join-classes.ts";
 
 type NoticeTone = "good" | "warn" | "bad" | "neutral";
 
@@ -24,7 +24,7 @@ export function Notice({ tone, title, children, action }: NoticeProps) {
   const { look, icon: Icon } = LOOKS[tone];
   return (
     <div
-      className={classes(
+      className={joinClasses(
         "flex flex-wrap items-start gap-x-4 gap-y-3 rounded-lg border border-line px-4 py-3.5 sm:px-5",
         look,
       )}

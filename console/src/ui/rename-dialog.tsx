@@ -1,7 +1,7 @@
 /** A dialog that renames an object. */
 import { Dialog, FormActions } from "./dialog.tsx";
-import { findFieldError, TextField } from "./field.tsx";
 import { Form, readTextField } from "./form.tsx";
+import { findFieldError, TextField } from "./form-fields.tsx";
 import { toast } from "./toast.tsx";
 
 interface Props {

@@ -1,10 +1,10 @@
 /** A search input that starts the search when the user pauses. */
 
 import { useEffect, useEffectEvent } from "react";
-import { classes } from "./classes.ts";
 import { useDebounced } from "./debounce.ts";
-import { INPUT_CLASSES } from "./field.tsx";
+import { INPUT_CLASSES } from "./form-fields.tsx";
 import { Search } from "./icons.tsx";
+import { joinClasses } from "./join-classes.ts";
 
 interface Props {
   label: string;
@@ -32,7 +32,7 @@ export function SearchField({ label, placeholder, text, onText, onPause }: Props
         value={text}
         maxLength={200}
         onChange={({ target }) => onText(target.value)}
-        className={classes(INPUT_CLASSES, "pl-9")}
+        className={joinClasses(INPUT_CLASSES, "pl-9")}
       />
     </div>
   );

@@ -1,8 +1,8 @@
 /** Numbered steps. Finished ones have a tick. */
 
 import type { ReactNode } from "react";
-import { classes } from "./classes.ts";
 import { Check } from "./icons.tsx";
+import { joinClasses } from "./join-classes.ts";
 
 export const Steps = ({ children }: { children: ReactNode }) => <ol className="flex flex-col">{children}</ol>;
 
@@ -20,7 +20,7 @@ export function Step({ number, title, done, current = false, children }: StepPro
     <li aria-current={current ? "step" : undefined} className="group flex gap-3 sm:gap-4">
       <div aria-hidden className="flex flex-col items-center">
         <span
-          className={classes(
+          className={joinClasses(
             "flex size-7 shrink-0 items-center justify-center rounded-full border text-xs font-semibold",
             done
               ? "border-transparent bg-good-soft text-good"

@@ -4,7 +4,7 @@
  * same width: `@lg:hidden` for a column with `from: "sm"`.
  */
 import { Fragment, type ReactNode } from "react";
-import { classes } from "./classes.ts";
+import { joinClasses } from "./join-classes.ts";
 
 export interface Column<Row> {
   /** The column's heading, which is also its React key. */
@@ -66,7 +66,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded,
   const cells = columns.map((column) => column.cells?.(rows) ?? column.cell ?? (() => null));
   const cellClasses = (column: Column<Row>): string => {
     const { align, from } = column;
-    return classes(
+    return joinClasses(
       "px-2 first:pl-4 last:pr-4 sm:px-3 sm:first:pl-5 sm:last:pr-5",
       align === "right" ? "text-right" : "text-left",
       from !== undefined && FROM[from],
@@ -82,7 +82,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded,
               <th
                 key={column.title}
                 scope="col"
-                className={classes(cellClasses(column), "h-9 font-medium whitespace-nowrap")}
+                className={joinClasses(cellClasses(column), "h-9 font-medium whitespace-nowrap")}
               >
                 <span className={column.hideTitle === true ? "sr-only" : undefined}>{column.title}</span>
               </th>
@@ -96,7 +96,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded,
               <tr
                 onClick={onOpen && (() => onOpen(row))}
                 aria-current={isOpen?.(row) === true ? "true" : undefined}
-                className={classes(
+                className={joinClasses(
                   "border-b border-line last:border-b-0 aria-[current]:bg-accent-soft/60",
                   onOpen !== undefined && "cursor-pointer hover:bg-sunken/60",
                   faded?.(row) === true && "text-ink-soft",
@@ -105,7 +105,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded,
                 {columns.map((column, i) => (
                   <td
                     key={column.title}
-                    className={classes(cellClasses(column), "h-12 py-2 align-middle", column.className)}
+                    className={joinClasses(cellClasses(column), "h-12 py-2 align-middle", column.className)}
                   >
                     {i === 0 && onOpen !== undefined ? (
                       <button
@@ -132,7 +132,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded,
           <tfoot>
             <tr className="border-t border-line bg-sunken/60 font-medium">
               {columns.map((column, i) => (
-                <td key={column.title} className={classes(cellClasses(column), "h-10 py-2", column.className)}>
+                <td key={column.title} className={joinClasses(cellClasses(column), "h-10 py-2", column.className)}>
                   {column.foot?.(rows) ?? (i === 0 && "Total")}
                 </td>
               ))}

@@ -2,7 +2,7 @@
 
 import { Toast as Radix } from "radix-ui";
 import { useSyncExternalStore } from "react";
-import { errorMessage } from "../api/fault.ts";
+import { errorMessage } from "../api/api-fault.ts";
 import { IconButton } from "./button.tsx";
 import { CircleAlert, CircleCheck, X } from "./icons.tsx";
 

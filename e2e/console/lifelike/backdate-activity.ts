@@ -4,8 +4,8 @@
  * triggers normally forbid that; they are disabled in this transaction.
  */
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
-import { recomputePerformance } from "./recompute-performance.ts";
-import { createRandom } from "./traffic.ts";
+import { createRandom } from "./demo-traffic.ts";
+import { recomputePerformanceRollups } from "./recompute-performance-rollups.ts";
 
 export const PAST_DAYS = 30;
 const HOUR_MS = 3_600_000;
@@ -82,7 +82,7 @@ export async function backdateActivity(platform: Platform, eras: Era[]): Promise
   await query(
     `update account_event set ${earlier("at")} where email not in (select email from account_invitation where accepted_at is null)`,
   );
-  await recomputePerformance(query, PAST_DAYS);
+  await recomputePerformanceRollups(query, PAST_DAYS);
   await query("update transfer set position = overlay(id::text placing left(uuid_floor(at)::text, 13) from 1)::uuid");
   for (const table of GUARDED) await query(`alter table ${table} enable trigger user`);
   await query("commit");

@@ -6,9 +6,9 @@
 
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import type { ConsoleClient } from "../../console-client.ts";
-import { createAccounts, type DemoAccounts } from "./accounts.ts";
 import { backdateActivity, PAST_DAYS } from "./backdate-activity.ts";
-import { LIMITED_KEY, sendTraffic } from "./traffic.ts";
+import { createAccounts, type DemoAccounts } from "./demo-accounts.ts";
+import { LIMITED_KEY, sendTraffic } from "./demo-traffic.ts";
 
 /**
  * The number of requests to send, and the action (`deed`) that follows them. Afterwards both are moved into the past:

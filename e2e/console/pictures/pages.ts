@@ -3,7 +3,7 @@
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Page } from "playwright-core";
 import { signIn } from "../browser.ts";
-import { DEMO_USER } from "../lifelike/accounts.ts";
+import { DEMO_USER } from "../lifelike/demo-accounts.ts";
 import { showAnswer, showComparison } from "./playground-questions.ts";
 
 export interface PageScreenshot {

@@ -2,8 +2,8 @@
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { listRouteErrors, makeErrorEnvelopeSchema } from "@tollgate/api/openapi/error-responses.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
-import type { Route } from "@tollgate/api/route.ts";
-import type { RecordedEvent, RecordedResponse } from "./recording.ts";
+import type { Route } from "@tollgate/api/route-declaration.ts";
+import type { RecordedEvent, RecordedResponse } from "./recording-files.ts";
 
 const ROUTES: Route[] = [consoleApi, publicApi].flatMap(({ tables }) =>
   tables.flatMap(({ routes }): Route[] => Object.values(routes)),

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { type BrowserSession, type Theme, waitUntilEqual } from "../browser.ts";
-import { findBrokenAmounts, findUnevenDecimals } from "./layout.ts";
+import { findBrokenAmounts, findUnevenDecimals } from "./layout-checks.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 

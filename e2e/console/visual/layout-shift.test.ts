@@ -8,10 +8,16 @@ import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
-import { ALL_PAGES } from "./pages.ts";
-import { type Role, readRecordingTime } from "./recording.ts";
-import { type HeldResponses, type Replay, ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
-import { type TourStop, waitForPage } from "./tour.ts";
+import { ALL_PAGES } from "./all-pages.ts";
+import { type TourStop, waitForPage } from "./page-tour.ts";
+import { type Role, readRecordingTime } from "./recording-files.ts";
+import {
+  type HeldResponses,
+  type ReplayedConsole,
+  ROLE_COOKIE,
+  startReplayedConsole,
+  TIME_ZONE,
+} from "./replayed-console.ts";
 
 /**
  * The maximum sum of all layout shifts of a page load. Stricter than the metric CLS, which only adds up shifts that are
@@ -47,11 +53,11 @@ const twoFrames = (page: Page): Promise<void> =>
   page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
 
 describe("visual: layout shift", NEEDS_CHROMIUM, () => {
-  let replay: Replay;
+  let replay: ReplayedConsole;
   let browser: BrowserSession;
   before(async () => {
     buildConsole();
-    replay = await startReplay();
+    replay = await startReplayedConsole();
     browser = await openBrowser({ baseUrl: replay.baseUrl });
   });
   after(async () => {

@@ -6,12 +6,12 @@
 import { waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { buildConsole } from "../browser.ts";
-import { DEMO_USER } from "../lifelike/accounts.ts";
+import { DEMO_USER } from "../lifelike/demo-accounts.ts";
+import { LIMITED_KEY } from "../lifelike/demo-traffic.ts";
 import { type LifelikePlatform, openLifelikePlatform } from "../lifelike/lifelike-platform.ts";
-import { LIMITED_KEY } from "../lifelike/traffic.ts";
 import { keepRequestsRunning } from "../pictures/running-requests.ts";
-import { recordTours } from "./recorder.ts";
-import { TOURS } from "./tours.ts";
+import { TOURS } from "./page-tours.ts";
+import { recordTours } from "./tour-recorder.ts";
 
 buildConsole();
 const stage = await openLifelikePlatform();

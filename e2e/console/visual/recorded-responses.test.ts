@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findDeclarationMismatches } from "./check-recorded-response.ts";
-import { type RecordedResponse, readRecording } from "./recording.ts";
+import { type RecordedResponse, readRecording } from "./recording-files.ts";
 
 const recording = readRecording();
 

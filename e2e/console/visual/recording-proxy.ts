@@ -1,7 +1,7 @@
 /** A proxy between browser and platform that records API responses. */
 import { createServer, request as forward, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { RecordedEvent, RecordedResponse, Role } from "./recording.ts";
+import type { RecordedEvent, RecordedResponse, Role } from "./recording-files.ts";
 
 /** The APIs that pages use. A replay serves everything else from the sources. */
 const RECORDED = /^\/(console\/api|v1|status\.json)/;

@@ -1,5 +1,5 @@
 /** Replaces each ID and secret by a numbered one, the same everywhere, so that a recording contains no secret. */
-import type { RecordedResponse } from "./recording.ts";
+import type { RecordedResponse } from "./recording-files.ts";
 
 /**
  * The kinds of IDs and secrets. Each makes its replacement from a number, as long as the original, so that pages keep

@@ -7,18 +7,18 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { buildConsole, openBrowser, openSecondUser } from "../browser.ts";
+import { ALL_PAGES } from "./all-pages.ts";
 import { SCREENS } from "./checks.ts";
-import { ALL_PAGES } from "./pages.ts";
-import { readRecordingTime } from "./recording.ts";
-import { ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
-import { waitForPage } from "./tour.ts";
+import { waitForPage } from "./page-tour.ts";
+import { readRecordingTime } from "./recording-files.ts";
+import { ROLE_COOKIE, startReplayedConsole, TIME_ZONE } from "./replayed-console.ts";
 
 const HEIGHT_MAX = 2_600;
 const [folder = "shots", part = "", ...looks] = process.argv.slice(2);
 
 buildConsole();
 await mkdir(folder, { recursive: true });
-const replay = await startReplay();
+const replay = await startReplayedConsole();
 const browser = await openBrowser({ baseUrl: replay.baseUrl });
 try {
   for (const [as, stops] of ALL_PAGES) {

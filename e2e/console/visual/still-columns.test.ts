@@ -7,10 +7,10 @@ import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
-import { ALL_PAGES } from "./pages.ts";
-import { readRecordingTime } from "./recording.ts";
-import { type Replay, ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
-import { waitForPage } from "./tour.ts";
+import { ALL_PAGES } from "./all-pages.ts";
+import { waitForPage } from "./page-tour.ts";
+import { readRecordingTime } from "./recording-files.ts";
+import { type ReplayedConsole, ROLE_COOKIE, startReplayedConsole, TIME_ZONE } from "./replayed-console.ts";
 
 /** At least the refresh interval of these pages. */
 const REFRESH_MS = 20_000;
@@ -44,11 +44,11 @@ const READ_COLUMNS = `({
 const readColumns = (page: Page): Promise<Columns> => page.evaluate<Columns>(READ_COLUMNS);
 
 describe("visual: columns", NEEDS_CHROMIUM, () => {
-  let replay: Replay;
+  let replay: ReplayedConsole;
   let browser: BrowserSession;
   before(async () => {
     buildConsole();
-    replay = await startReplay();
+    replay = await startReplayedConsole();
     browser = await openBrowser({ baseUrl: replay.baseUrl });
   });
   after(async () => {

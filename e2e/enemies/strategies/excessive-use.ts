@@ -1,9 +1,9 @@
 /** Builders that use more than their share of nodes, database writes and records. */
 
 import { makeKey } from "@tollgate/stage/accounts.ts";
-import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
+import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
 import { readResponseParts, readText } from "@tollgate/stage/raw-http.ts";
-import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
+import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../attack-strategy.ts";
 import { NODE_PAST_PROBATION, passCanaries } from "./uncomputed-answers.ts";
 
 /** Sends a chat and reads the whole answer. */

@@ -7,11 +7,11 @@ import {
   fetchCredentials,
   type HandMadeNode,
 } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
+import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
 import { waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { encodeFrame } from "../../../protocol/src/codec.ts";
 import { gatewaySubject, nodeStateSubject } from "../../../protocol/src/nats-subjects.ts";
-import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
+import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../attack-strategy.ts";
 import { answerWith, NODE_PAST_PROBATION, passCanaries } from "./uncomputed-answers.ts";
 
 const NODES_A_HOST = 3;

@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
+import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../attack-strategy.ts";
 import { countChargesAfterDispute } from "../disputed-top-ups.ts";
-import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
 import { answerWith } from "./uncomputed-answers.ts";
 
 /** A model that only the attacker's node serves. */

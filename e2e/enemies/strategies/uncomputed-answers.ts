@@ -1,9 +1,9 @@
 /** Hosts that are paid for answers that they did not compute. */
 import type { Behaviour, HandMadeJob } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
+import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
 import { readAnswerText } from "@tollgate/stage/requests.ts";
 import { planScriptedAnswer } from "../../../host/src/engines/engine-script.ts";
-import { type Attacker, type AttackStrategy, userMessage } from "../strategy.ts";
+import { type Attacker, type AttackStrategy, userMessage } from "../attack-strategy.ts";
 import { solveCanary } from "./canary-solver.ts";
 
 const CANNED = "This is a very good question, and there are many sides to it that one should think about. ".repeat(5);

@@ -6,9 +6,9 @@ import {
   type HandMadeJob,
   type HandMadeNode,
 } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
-import type { Attacker, AttackStrategy } from "../strategy.ts";
+import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
+import type { Attacker, AttackStrategy } from "../attack-strategy.ts";
 import { answerWith, NODE_PAST_PROBATION, passCanaries } from "./uncomputed-answers.ts";
 
 const oneWord = passCanaries((job) => {

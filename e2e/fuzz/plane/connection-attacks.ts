@@ -1,6 +1,7 @@
 /** A node's attacks below its frames: on the protocol of NATS and on the connection. */
-import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
+
 import type { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
+import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
 import type { Random } from "../random.ts";
 
 type Misdeed = (random: Random, node: RawNode) => Promise<void>;

@@ -5,8 +5,8 @@ import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { parseId } from "../../../gateway/src/base/ids.ts";
 import { assertLedgerAndProcessesIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
 import { INSPECTOR_OPTION, MemoryProbe } from "../memory.ts";
-import type { CampaignCounts } from "./campaign.ts";
-import { HONEST_NODES_MODEL, HOSTILE_NODES_MODEL } from "./clients.ts";
+import type { CampaignCounts } from "./plane-fuzz-campaign.ts";
+import { HONEST_NODES_MODEL, HOSTILE_NODES_MODEL } from "./plane-fuzz-requests.ts";
 
 const SLOTS = 64;
 const HOSTILE_NODES = 4;

@@ -1,7 +1,7 @@
 /** A short fuzzing run with a new seed each time. `run.ts` makes longer runs. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { formatPlaneTally } from "./campaign.ts";
+import { formatPlaneTally } from "./plane-fuzz-campaign.ts";
 import { openPlaneFuzzPlatform, type PlaneFuzzPlatform } from "./plane-fuzz-platform.ts";
 import { findViolations, runCampaign } from "./run-with-checks.ts";
 

@@ -1,8 +1,8 @@
 /** A complete fuzzing run: quiet traffic first, then hostile frames, and all checks at the end. */
 import type { MemoryUse } from "../memory.ts";
-import { type CampaignCounts, emptyTally, learnTokenCounts, runPlaneCampaign } from "./campaign.ts";
-import type { TextWithKnownTokenCount } from "./clients.ts";
+import { type CampaignCounts, createEmptyTally, learnTokenCounts, runPlaneCampaign } from "./plane-fuzz-campaign.ts";
 import type { PlaneFuzzPlatform } from "./plane-fuzz-platform.ts";
+import type { TextWithKnownTokenCount } from "./plane-fuzz-requests.ts";
 
 /**
  * The maximum growth of memory in the second half of a long run: of resident memory, and of live objects and buffers.
@@ -35,7 +35,7 @@ export async function runCampaign(fuzzed: PlaneFuzzPlatform, options: RunOptions
   const known = await learnTokenCounts(seed, target);
   await between?.(known);
   const logBytesBefore = await fuzzed.logBytes();
-  const tally = emptyTally();
+  const tally = createEmptyTally();
   let told = 0;
   const onProgress = (sent: number): void => {
     if (tell === undefined || sent - told < TELL_EVERY) return;

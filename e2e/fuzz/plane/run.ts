@@ -4,7 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { formatMemory, type MemoryUse } from "../memory.ts";
-import { formatPlaneTally } from "./campaign.ts";
+import { formatPlaneTally } from "./plane-fuzz-campaign.ts";
 import { openPlaneFuzzPlatform } from "./plane-fuzz-platform.ts";
 import { findViolations, runCampaign } from "./run-with-checks.ts";
 

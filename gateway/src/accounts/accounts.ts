@@ -1,5 +1,5 @@
 /** Builder and host accounts with their owners. Balances are in the ledger. */
-import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/api-limits.ts";
 import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";

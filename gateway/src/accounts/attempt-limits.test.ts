@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { ATTEMPT_RULES, groupAddressByNetwork, openAttemptLimits } from "./attempt-limits.ts";
-import { SignInRefusal } from "./refusals.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 
 let database: TestDatabase;
 before(async () => {

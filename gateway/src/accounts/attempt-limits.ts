@@ -7,7 +7,7 @@ import { isIPv6 } from "node:net";
 import type pg from "pg";
 import { z } from "zod";
 import { column, queryOne, row } from "../db/rows.ts";
-import { SignInRefusal } from "./refusals.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 
 interface Rule {
   attempts: number;

@@ -1,9 +1,9 @@
 /** Calls better-auth, the sign-in library, with the HTTP request that it expects, and translates its responses. */
-import type { Auth } from "./auth.ts";
+import type { AuthLibrary } from "./auth-library.ts";
 import { AUTH_PATH, CLIENT_ADDRESS_HEADER } from "./better-auth-constants.ts";
 import type { DatabaseErrorCapture } from "./database-error-capture.ts";
-import { type RefusalReason, SignInRefusal } from "./refusals.ts";
 import type { SessionSignatureReplacer } from "./session-signature-replacer.ts";
+import { type RefusalReason, SignInRefusal } from "./sign-in-refusals.ts";
 
 /** The browser or client on whose behalf the library is called. */
 export interface Caller {
@@ -62,7 +62,7 @@ const REASONS: Record<string, RefusalReason> = {
 };
 
 export function createAuthLibraryCall(
-  loaded: () => Promise<Auth>,
+  loaded: () => Promise<AuthLibrary>,
   witness: DatabaseErrorCapture,
   resigning?: SessionSignatureReplacer,
 ): AuthLibraryCall {

@@ -1,6 +1,12 @@
 /** The settings of sign-in and email. */
 import { z } from "zod";
-import { declareSettings, findRotationMistakes, findUnpairedVariable, parsedSetting, text } from "../base/settings.ts";
+import {
+  declareSettings,
+  findRotationMistakes,
+  findUnpairedVariable,
+  parsedSetting,
+  textSetting,
+} from "../base/settings.ts";
 import type { OidcProvider as OidcProviderConfig } from "./oidc.ts";
 
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
@@ -56,18 +62,18 @@ export const accountSettings = declareSettings({
   note: `Without \`SMTP_URL\` the gateway sends no email: there are no password resets, and new email addresses need no confirmation. With
 \`SMTP_URL\`, people confirm a new address before their first sign-in.`,
   settings: {
-    SESSION_SECRET: text({
+    SESSION_SECRET: textSetting({
       ...long,
       without: "derived from `KEY_PEPPER`",
       help: "Secret that signs session cookies and encrypts second factors, the same on all gateways.",
     }),
-    SESSION_SECRET_OLD: text({
+    SESSION_SECRET_OLD: textSetting({
       ...long,
       ...{ matches: /^derived$|^.{32}/s, rule: 'have 32 characters or more, or be the word "derived"' },
       help: "The previous `SESSION_SECRET`, still accepted while you replace it; set it to `derived` if `SESSION_SECRET` was not set before.",
       see: "[Secrets](secrets.md)",
     }),
-    SESSION_SECRET_NEXT: text({
+    SESSION_SECRET_NEXT: textSetting({
       ...long,
       help: "The secret that will replace `SESSION_SECRET`; gateways already accept it.",
       see: "[Secrets](secrets.md)",
@@ -78,13 +84,13 @@ export const accountSettings = declareSettings({
       help: "OpenID Connect providers to sign in with; needs `PUBLIC_URL`.",
       see: "[Sign-in](sign-in.md)",
     }),
-    SMTP_URL: text({
+    SMTP_URL: textSetting({
       matches: /^smtps?:\/\/\S+$/,
       rule: "begin with smtp:// or smtps://",
       secret: true,
       help: "Mail server, such as `smtp://user:password@host:587` (TLS if the server offers it) or `smtps://…:465`; needs `PUBLIC_URL`.",
     }),
-    MAIL_FROM: text({
+    MAIL_FROM: textSetting({
       matches: /^[^\s@]+@[^\s@]+$|<[^\s@]+@[^\s@]+>$/,
       rule: "be an email address",
       help: "Sender of the emails, required when `SMTP_URL` is set.",

@@ -1,5 +1,5 @@
 /** Creates identities from the command line: the only way to create an operator. */
-import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "@tollgate/api/bounds.ts";
+import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "@tollgate/api/api-limits.ts";
 import pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";

@@ -2,7 +2,7 @@
  * Sends emails to identities. They are sent in the background, so that response times do not reveal whether an address
  * is registered. They contain no names, because a stranger could choose a misleading one.
  */
-import { INVITATION_VALID_DAYS } from "@tollgate/api/bounds.ts";
+import { INVITATION_VALID_DAYS } from "@tollgate/api/api-limits.ts";
 import type { Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";

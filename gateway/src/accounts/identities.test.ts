@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { scryptSync } from "node:crypto";
 import { after, before, test } from "node:test";
-import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/api-limits.ts";
 import { systemClock } from "../base/clock.ts";
 import { creationTimeMsOf, newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
@@ -9,7 +9,7 @@ import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccounts } from "./accounts.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
-import { SignInRefusal } from "./refusals.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { beginSession } from "./testing/session.ts";
 

@@ -2,21 +2,21 @@
  * The interface for identities: people who sign in to the console, their sessions and accounts. Only code behind this
  * interface uses better-auth, the sign-in library.
  */
-import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/api-limits.ts";
 import type pg from "pg";
 import { coalesceUnsentQueries } from "../base/coalesce-unsent-queries.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { AccountKind } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
+import { ACCOUNT_DELETION_MIGRATION, type AccountDeletion, openAccountDeletion } from "./account-deletion.ts";
 import { addOwner, findMemberships, insertAccount, type Membership } from "./accounts.ts";
 import { openAttemptLimits } from "./attempt-limits.ts";
-import type { Auth, openAuth } from "./auth.ts";
+import type { AuthLibrary, openAuthLibrary } from "./auth-library.ts";
 import { createAuthLibraryCall } from "./auth-library-call.ts";
 import { chooseAuthOrigin } from "./better-auth-constants.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./create-identity.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
-import { ACCOUNT_DELETION_MIGRATION, type AccountDeletion, openAccountDeletion } from "./deletion.ts";
 import { openAccountEmailSender, type PayoutMethodChange } from "./emails.ts";
 import { openInvitationService } from "./invitations.ts";
 import { convertToMachineTime } from "./machine-clock-conversion.ts";
@@ -32,7 +32,7 @@ import { openScriptSessions, SCRIPT_SESSIONS_MIGRATION, type ScriptSessions } fr
 import { openSecretReencryption } from "./secret-reencryption.ts";
 import { createSessionSignatureReplacer } from "./session-signature-replacer.ts";
 import { deleteExpiredSessions, openSessions, type Sessions } from "./sessions.ts";
-import { openSignIn, type SignIn } from "./sign-in.ts";
+import { openSignInService, type SignInService } from "./sign-in.ts";
 import { signCookieValue } from "./signed-cookie.ts";
 import { convertBetterAuthSession, type SignedInPerson } from "./signed-in-person.ts";
 import { openTeam, type Team } from "./team.ts";
@@ -68,7 +68,7 @@ export interface Identities {
   /** Emails the members of a deleted account, if email is configured. */
   tellDeleted(emails: string[], deleted: { accountId: Uuid; by: string; at: Date }): void;
   team: Team;
-  signIn: SignIn;
+  signIn: SignInService;
   passwords: Passwords;
   twoFactor: SecondFactors;
   openId: OpenIdSignIn;
@@ -143,8 +143,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const witness = captureDatabaseErrors(convertToMachineTime(pool, databaseAheadMs));
   const sources = { pool, witness, newId, log, secret };
   const library = { ...sources, publicUrl, isSecure, emails, verifyEmails, providers, passwordHash };
-  let loading: Promise<Auth> | undefined;
-  const loaded = (): Promise<Auth> => {
+  let loading: Promise<AuthLibrary> | undefined;
+  const loaded = (): Promise<AuthLibrary> => {
     // Allows another try after a failed load, for example after a database outage.
     loading ??= load(library).catch((error) => {
       loading = undefined;
@@ -165,7 +165,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const invitations = openInvitationService({ pool, newId, attempts, emails, canMail, origin: linkOrigin });
   const team = openTeam({ pool, newId, attempts, invitations, verifyEmails });
   const passwords = openPasswordService({ pool, ask, attempts, log, resigning, canMail: mail !== undefined });
-  const signIn = openSignIn({ ask, attempts, pool, verifyEmails, kept });
+  const signIn = openSignInService({ ask, attempts, pool, verifyEmails, kept });
   const sessions = coalesceUnsentQueries<SignedInPerson | undefined>();
   const session: Identities["session"] = async (headers) => {
     const auth = await loaded();
@@ -255,9 +255,9 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   };
 }
 
-async function load(options: Parameters<typeof openAuth>[0]): Promise<Auth> {
-  const library = await import("./auth.ts");
-  const auth = library.openAuth(options);
+async function load(options: Parameters<typeof openAuthLibrary>[0]): Promise<AuthLibrary> {
+  const library = await import("./auth-library.ts");
+  const auth = library.openAuthLibrary(options);
   const { checkSchema } = await auth.$context;
   await checkSchema?.();
   return auth;

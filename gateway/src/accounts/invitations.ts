@@ -3,7 +3,7 @@
  * invited address. The database stores only a hash of the link's token.
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { INVITATION_VALID_DAYS, OPEN_INVITATIONS_MAX, TEAM_MEMBERS_MAX } from "@tollgate/api/bounds.ts";
+import { INVITATION_VALID_DAYS, OPEN_INVITATIONS_MAX, TEAM_MEMBERS_MAX } from "@tollgate/api/api-limits.ts";
 import { ROLES, type Role } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { openAccountEmailSender } from "./emails.ts";
-import { createSmtpMailSender, developmentMail } from "./mail.ts";
+import { createDevelopmentMailSender, createSmtpMailSender } from "./mail.ts";
 import { openTestMailbox } from "./testing/smtp.ts";
 
 function capturedLog() {
@@ -72,7 +72,7 @@ test("the log line for an email that cannot be sent omits the email's text", asy
 
 test("a development platform logs the whole email", async () => {
   const { log, lines } = capturedLog();
-  const emails = openAccountEmailSender({ mail: developmentMail(log), log, origin });
+  const emails = openAccountEmailSender({ mail: createDevelopmentMailSender(log), log, origin });
   emails.resetPassword("ada@example.test", TOKEN);
   await emails.idle();
   assert.ok(lines.join().includes(`reset-password#token=${encodeURIComponent(TOKEN)}`));

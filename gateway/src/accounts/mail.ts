@@ -69,7 +69,7 @@ export function createSmtpMailSender(options: SmtpOptions): MailSender {
 }
 
 /** Logs emails instead of sending them. Only for development platforms, because emails contain sign-in links. */
-export function developmentMail(log: Log): MailSender {
+export function createDevelopmentMailSender(log: Log): MailSender {
   return {
     delivers: false,
     async send({ to, subject, text }) {

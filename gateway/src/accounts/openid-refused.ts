@@ -1,5 +1,5 @@
 /** The reason for refusing an OpenID sign-in: an error code for the person, and a sentence for the log. */
-import type { OpenIdRefusal } from "@tollgate/api/console/openid.ts";
+import type { OpenIdRefusal } from "@tollgate/api/console/openid-refusals.ts";
 import type { Log } from "../base/log.ts";
 
 /**

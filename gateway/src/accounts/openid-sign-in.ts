@@ -1,12 +1,12 @@
 /** The two steps of an OpenID sign-in: redirects the browser to the provider, and handles its return. */
-import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid.ts";
+import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid-refusals.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptLimits, groupAddressByNetwork } from "./attempt-limits.ts";
 import { type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
 import type { OidcProvider } from "./oidc.ts";
 import { logOpenIdRefusal } from "./openid-refused.ts";
-import { SignInRefusal } from "./refusals.ts";
-import { signInResult } from "./sign-in.ts";
+import { makeSignInResult } from "./sign-in.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 
 type OpenIdOutcome = "signed_in" | "two_factor_required" | OpenIdRefusal;
 
@@ -69,7 +69,7 @@ export function createOpenIdSignIn({ ask, attempts, providers, log }: OpenIdOpti
         if (!known.has(providerId)) return refused("unknown", "failed", "no provider with this id is configured");
         const answer = await ask(caller, { path: `/callback/${encodeURIComponent(providerId)}`, query });
         const word = answer.location?.searchParams.get("error") ?? undefined;
-        if (word === undefined) return { outcome: signInResult(answer).status, cookies: answer.cookies };
+        if (word === undefined) return { outcome: makeSignInResult(answer).status, cookies: answer.cookies };
         const reason = WORD.test(word) ? word : "the sign-in provider returned an unreadable error";
         return { ...refused(providerId, OUTCOMES[word] ?? "failed", reason), cookies: answer.cookies };
       } catch (error) {

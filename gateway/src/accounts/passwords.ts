@@ -4,9 +4,9 @@ import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptLimits, groupAddressByNetwork } from "./attempt-limits.ts";
 import type { AuthLibraryCall, Caller } from "./auth-library-call.ts";
-import { SignInRefusal } from "./refusals.ts";
 import type { SessionSignatureReplacer } from "./session-signature-replacer.ts";
 import { invalidateEmailedLinks } from "./sessions.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 
 export interface Passwords {
   /**

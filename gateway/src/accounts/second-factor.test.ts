@@ -9,13 +9,13 @@ import { openPool } from "../db/pool.ts";
 import { enableRowValidation } from "../db/rows.ts";
 import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
 import { ATTEMPT_RULES, openAttemptLimits } from "./attempt-limits.ts";
-import { openAuth } from "./auth.ts";
+import { openAuthLibrary } from "./auth-library.ts";
 import { type AuthLibraryCall, type Caller, createAuthLibraryCall } from "./auth-library-call.ts";
 import { createIdentity } from "./create-identity.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
 import { openPasswordService, type Passwords } from "./passwords.ts";
-import { SignInRefusal } from "./refusals.ts";
-import { openSignIn, type SignIn } from "./sign-in.ts";
+import { openSignInService, type SignInService } from "./sign-in.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { totp } from "./testing/totp.ts";
 import { openSecondFactors, type SecondFactors } from "./two-factor.ts";
@@ -28,7 +28,7 @@ const GUESSES = 300;
 const CHALLENGES = 12;
 
 interface Gateway {
-  signIn: SignIn;
+  signIn: SignInService;
   passwords: Passwords;
   twoFactor: SecondFactors;
 }
@@ -61,7 +61,7 @@ async function openGateway(): Promise<Gateway> {
   ends.push(() => pool.end());
   const witness = captureDatabaseErrors(pool);
   const options = { pool, witness, newId, log, secret, publicUrl: undefined };
-  const auth = openAuth({
+  const auth = openAuthLibrary({
     ...options,
     emails: undefined,
     verifyEmails: false,
@@ -77,7 +77,7 @@ async function openGateway(): Promise<Gateway> {
   };
   const attempts = openAttemptLimits({ pool, secret });
   return {
-    signIn: openSignIn({ ask, attempts, pool, verifyEmails: false }),
+    signIn: openSignInService({ ask, attempts, pool, verifyEmails: false }),
     passwords: openPasswordService({ pool, ask, attempts, log, canMail: false }),
     twoFactor: openSecondFactors({ ask, attempts }),
   };

@@ -8,9 +8,9 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
-import { SignInRefusal } from "./refusals.ts";
 import { openSecretReencryption } from "./secret-reencryption.ts";
 import { createSessionSignatureReplacer } from "./session-signature-replacer.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { totp } from "./testing/totp.ts";
 

@@ -5,8 +5,8 @@ import { queryRows, row } from "../db/rows.ts";
 import { type AttemptLimits, groupAddressByNetwork, refuseUsedCode } from "./attempt-limits.ts";
 import { type AuthAnswer, type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
 import { CHALLENGE_PATH, COOKIE_PREFIX } from "./better-auth-constants.ts";
-import { SignInRefusal } from "./refusals.ts";
 import type { SecretReencryption } from "./secret-reencryption.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 import { convertBetterAuthSession, type FoundSession, type SignedInPerson } from "./signed-in-person.ts";
 
 /** The result of a step of the sign-in, with the cookies for the browser. */
@@ -15,7 +15,7 @@ interface Entered {
   cookies: string[];
 }
 
-export interface SignIn {
+export interface SignInService {
   signUp(
     fields: { email: string; password: string; name: string; remember: boolean },
     caller: Caller,
@@ -44,7 +44,7 @@ const CONFLICT = 409;
 
 const Address = row({ address: z.string() });
 
-export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOptions): SignIn {
+export function openSignInService({ ask, attempts, pool, verifyEmails, kept }: SignInOptions): SignInService {
   return {
     async signUp({ email, password, name, remember }, caller) {
       await attempts.take("address", groupAddressByNetwork(caller.address));
@@ -70,7 +70,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
       const body = { email, password, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-in/email", body });
       await attempts.forget("email", address);
-      return signInResult(answer);
+      return makeSignInResult(answer);
     },
 
     async enterCode(code, caller) {
@@ -119,7 +119,10 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
 }
 
 /** Reads whether the sign-in is complete, or whether a second step must follow the password or the OpenID sign-in. */
-export function signInResult({ body, cookies }: AuthAnswer): Entered & { status: "signed_in" | "two_factor_required" } {
+export function makeSignInResult({
+  body,
+  cookies,
+}: AuthAnswer): Entered & { status: "signed_in" | "two_factor_required" } {
   return { status: body?.twoFactorRedirect === true ? "two_factor_required" : "signed_in", cookies };
 }
 

@@ -9,7 +9,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccounts } from "./accounts.ts";
 import { type Identities, openIdentities } from "./identities.ts";
 import type { Email } from "./mail.ts";
-import { SignInRefusal } from "./refusals.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 
 const newId = newIds(systemClock, systemRandom());

@@ -2,7 +2,7 @@
  * Manages the members of an account: joining by invitation, roles, leaving. An account keeps at least one owner. Owners
  * cannot leave while it owes money, because payouts deduct debts from the earnings of its owners.
  */
-import { ACCOUNTS_PER_IDENTITY_MAX, JOINED_ACCOUNTS_MAX, TEAM_MEMBERS_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX, JOINED_ACCOUNTS_MAX, TEAM_MEMBERS_MAX } from "@tollgate/api/api-limits.ts";
 import { ROLES, type Role } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";

@@ -3,8 +3,8 @@ import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { type AttemptLimits, refuseUsedCode } from "./attempt-limits.ts";
 import { type AuthAnswer, type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
-import { SignInRefusal } from "./refusals.ts";
 import type { SecretReencryption } from "./secret-reencryption.ts";
+import { SignInRefusal } from "./sign-in-refusals.ts";
 
 const CONFLICT = 409;
 

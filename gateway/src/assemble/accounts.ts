@@ -5,7 +5,7 @@ import type { OidcProvider } from "../accounts/oidc.ts";
 import type { PasswordHash } from "../accounts/password-hash.ts";
 import type { AccountServices } from "../accounts/services.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
-import type { Context } from "./context.ts";
+import type { Context } from "./assembly-context.ts";
 import type { ExternalInterfaces } from "./port-interfaces.ts";
 
 const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;

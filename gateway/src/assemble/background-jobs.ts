@@ -14,17 +14,17 @@ import { GIVEN_UP_MIGRATION, openGivenUpSettlements } from "../ledger/given-up-s
 import { DERIVED_ENTRIES_MIGRATION } from "../ledger/sql-views.ts";
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
 import type { NotificationServices } from "../notifications/services.ts";
-import { INCIDENTS_MIGRATION } from "../operators/incidents/store.ts";
-import { startRecordingIncidents } from "../operators/incidents/watch.ts";
-import { type LedgerVerdict, scheduleLedgerChecks, watchLedgerVerdict } from "../operators/ledger-checks.ts";
-import { createPlatformVerdicts } from "../operators/platform-verdict.ts";
+import { INCIDENTS_MIGRATION } from "../operators/incidents/incident-records.ts";
+import { startRecordingIncidents } from "../operators/incidents/record-incidents.ts";
+import { type LedgerCheckResult, scheduleLedgerChecks, watchLedgerCheckResult } from "../operators/ledger-checks.ts";
+import { createPlatformHealthReader } from "../operators/platform-health.ts";
 import type { OperatorServices } from "../operators/services.ts";
 import type { PaymentServices } from "../payments/services.ts";
 import { sumCapacityByModel } from "../routes/console/operator/overview.ts";
 import type { NodeServices } from "../routes/nodes/services.ts";
 import type { SiteServices } from "../routes/services.ts";
 import { pruneChecks, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
-import type { Context } from "./context.ts";
+import type { Context } from "./assembly-context.ts";
 import type { DatabaseAccess, ExternalInterfaces } from "./port-interfaces.ts";
 import type { SiteSettings } from "./site.ts";
 
@@ -68,7 +68,7 @@ export interface BackgroundJobResults {
   /** The number of months with request records, and how many of them are due for deletion. */
   months: () => { kept: number; due: number } | undefined;
   /** The latest result of a ledger check. */
-  verdict: () => Pick<LedgerVerdict, "at" | "balanced"> | undefined;
+  verdict: () => Pick<LedgerCheckResult, "at" | "balanced"> | undefined;
 }
 
 export async function startBackgroundJobs(
@@ -83,7 +83,7 @@ export async function startBackgroundJobs(
     onClose(() => books.close());
     return { months: () => undefined, verdict: () => undefined };
   }
-  const verdict = watchLedgerVerdict(books, { clock, log });
+  const verdict = watchLedgerCheckResult(books, { clock, log });
   onClose(() => verdict.stop());
   if (settings.provesBooks) onClose(scheduleLedgerChecks(books, { pool: store.pool, clock, log }));
   // Close functions run in reverse order: this one cancels running checks before the schedule above waits for them.
@@ -212,7 +212,7 @@ function keepIncidentsRecorded(
   parts: Pick<Needs["parts"], "availability" | "incidents" | "outages" | "catalogue" | "nodes">,
 ): void {
   const { availability, incidents, outages } = parts;
-  const verdicts = createPlatformVerdicts({ availability, outages, capacity: () => sumCapacityByModel(parts) });
+  const verdicts = createPlatformHealthReader({ availability, outages, capacity: () => sumCapacityByModel(parts) });
   let stop: (() => Promise<void>) | undefined;
   let isClosed = false;
   void schema.reached(INCIDENTS_MIGRATION).then(() => {

@@ -8,7 +8,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
 import { InFlightRequests } from "../inference/in-flight.ts";
-import { type DrainTimes, drain } from "./drain.ts";
+import { type DrainTimes, drainGateway } from "./drain.ts";
 
 const log = createLog("silent");
 
@@ -30,7 +30,7 @@ function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
   };
   const request = inFlight.enter(new AbortController().signal);
   const start = (): void => {
-    drain(app, { delayMs, graceMs, spoolMs, clock, log }).then(() => steps.push("drained"), assert.ifError);
+    drainGateway(app, { delayMs, graceMs, spoolMs, clock, log }).then(() => steps.push("drained"), assert.ifError);
   };
   /** Advances the clock and returns the events so far. */
   const after = async (ms: number): Promise<string[]> => {

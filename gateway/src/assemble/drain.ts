@@ -44,7 +44,7 @@ interface Drained {
  * `graceMs` to end. Requests that remain then fail and are settled. Without a delay, idle connections are closed at
  * once.
  */
-export async function drain(
+export async function drainGateway(
   { inFlight, notReady, leave, cutOff, isSpoolEmpty }: Drained,
   { delayMs, graceMs, spoolMs = 0, clock, log }: DrainTimes & { clock: Clock; log: Log },
 ): Promise<void> {

@@ -17,8 +17,8 @@ import type { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
-import type { CloseFunction, Context } from "./context.ts";
-import { openDispatch, startNodeSupervision } from "./fleet.ts";
+import type { CloseFunction, Context } from "./assembly-context.ts";
+import { openDispatch, startNodeSupervision } from "./nodes-and-dispatch.ts";
 
 const MODEL = "tiny-3b";
 const catalogue: Catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));

@@ -4,12 +4,12 @@ import { openDeliverer } from "../notifications/deliverer.ts";
 import { openDeliveries } from "../notifications/deliveries.ts";
 import { openEventFinder } from "../notifications/event-finder.ts";
 import { openInbox } from "../notifications/inbox.ts";
+import { openNotificationSettings } from "../notifications/notification-settings.ts";
 import { NOTIFICATIONS_MIGRATION, openNotifier } from "../notifications/notify.ts";
 import { createWebhookPoster } from "../notifications/post-webhook.ts";
 import type { NotificationServices } from "../notifications/services.ts";
-import { openNotificationSettings } from "../notifications/settings.ts";
 import { createAddressRule } from "../notifications/webhook-addresses.ts";
-import type { Context } from "./context.ts";
+import type { Context } from "./assembly-context.ts";
 import type { ExternalInterfaces } from "./port-interfaces.ts";
 
 const CLOSE_MS_MAX = 2_000;

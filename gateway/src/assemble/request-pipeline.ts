@@ -3,19 +3,19 @@ import { sleep } from "../base/clock.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { NODE_RECORD_MIGRATION } from "../fleet/node-record.ts";
-import type { TrafficMetrics } from "../http/metrics/traffic.ts";
+import type { TrafficMetrics } from "../http/metrics/traffic-metrics.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { InFlightRequests } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
 import { type ApiKeys, createApiKeyService } from "../keys/api-keys.ts";
 import type { SecretsOptions } from "../keys/keys.ts";
 import { PEPPERS_MIGRATION } from "../keys/peppers.ts";
-import { absentPlane } from "../plane/absent-plane.ts";
+import { createAbsentPlane } from "../plane/absent-plane.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
-import type { Context } from "./context.ts";
-import { type Dispatch, type FleetSettings, openDispatch } from "./fleet.ts";
-import { exchangeDatabaseTimelines } from "./history.ts";
-import { type LedgerAndSpool, type MoneySettings, openLedgerAndSpool } from "./money.ts";
+import type { Context } from "./assembly-context.ts";
+import { exchangeDatabaseTimelines } from "./failover-loss-protection.ts";
+import { type LedgerAndSpool, type MoneySettings, openLedgerAndSpool } from "./ledger-and-spool.ts";
+import { type Dispatch, type FleetSettings, openDispatch } from "./nodes-and-dispatch.ts";
 import type { DatabaseAccess, ExternalInterfaces } from "./port-interfaces.ts";
 import { createNodeCheckCounter, type DeferredSpotChecks, openDeferredSpotChecks } from "./spot-checks.ts";
 
@@ -48,10 +48,10 @@ export async function openRequestPipeline(
   traffic: Pick<TrafficMetrics, "watch" | "limitsUnavailable">,
 ): Promise<RequestPipeline> {
   const { clock, log, newId, onClose } = context;
-  const { store, models, plane = absentPlane() } = ports;
+  const { store, models, plane = createAbsentPlane() } = ports;
   const money = await openLedgerAndSpool(context, settings, ports);
   if (store.lineage !== undefined && plane.isShared) exchangeDatabaseTimelines(context, store.lineage, plane);
-  const apiKeys = createApiKeyService(keyOptions(context, settings.pepper, store));
+  const apiKeys = createApiKeyService(makeKeyOptions(context, settings.pepper, store));
   onClose(() => apiKeys.close());
   const { broadcast } = store;
   const fleet = openFleet({
@@ -99,7 +99,7 @@ export async function openRequestPipeline(
   return { gateway, money, apiKeys, plane, fleet, dispatch, checks, nodesReported };
 }
 
-export function keyOptions(
+export function makeKeyOptions(
   { clock, random, newId, log }: Context,
   { current: pepper, old, next }: RotatingSecret,
   { pool, broadcast, schema }: DatabaseAccess,

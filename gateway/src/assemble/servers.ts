@@ -4,7 +4,7 @@ import { type Health, internalServer } from "../http/server.ts";
 import { warmUpConsoleQueries } from "../routes/console/warm-up-queries.ts";
 import type { RouteServices } from "../routes/services.ts";
 import { publicServer } from "../site/public-server.ts";
-import type { CloseFunction, Context } from "./context.ts";
+import type { CloseFunction, Context } from "./assembly-context.ts";
 import type { DatabaseAccess, Listener } from "./port-interfaces.ts";
 
 interface Needs {

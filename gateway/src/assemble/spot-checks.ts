@@ -13,14 +13,14 @@ import {
   type SpotChecks,
 } from "../trust/spot-checks/checker.ts";
 import { countNodeChecks, openCheckStore, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
-import type { Context } from "./context.ts";
+import type { Context } from "./assembly-context.ts";
 import {
   type CountNodeChecks,
   type Dispatch,
   type FleetSettings,
   type QuarantineContext,
-  quarantine,
-} from "./fleet.ts";
+  quarantineNode,
+} from "./nodes-and-dispatch.ts";
 import type { DatabaseAccess } from "./port-interfaces.ts";
 
 type Settings = Pick<FleetSettings, "autoQuarantine" | "referenceHosts" | "spotCheckFalseAlarms">;
@@ -59,7 +59,8 @@ export function openDeferredSpotChecks(context: Context, settings: Settings): De
       automatic: settings.autoQuarantine,
       isOdd: (nodeId) => statistics.isOdd(nodeId),
       isUnreliable: (nodeId) => statistics.isUnreliable(nodeId),
-      quarantine: (nodeId, verdict) => quarantine({ fleet, broadcast: store.broadcast, enforce, log }, nodeId, verdict),
+      quarantine: (nodeId, verdict) =>
+        quarantineNode({ fleet, broadcast: store.broadcast, enforce, log }, nodeId, verdict),
       newId,
       clock,
       random,

@@ -5,11 +5,11 @@
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Settings } from "../assemble.ts";
 import { createReachableDependency } from "../base/dependency.ts";
-import { deriveSettingsFromConfig } from "../build/settings.ts";
+import { deriveSettingsFromConfig } from "../build/assembly-settings.ts";
 import { parseConfig } from "../config.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import type { TestDatabase } from "../db/testing.ts";
-import { NODE_RULES } from "../fleet/rules.ts";
+import { NODE_RULES } from "../fleet/node-standing-rules.ts";
 import type { DatabaseAccess } from "./port-interfaces.ts";
 
 export const TEST_SECRET = "a secret of tests, 32 characters or more";

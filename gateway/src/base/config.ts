@@ -1,7 +1,7 @@
 /** The settings of logs and traces. */
 import { z } from "zod";
 import { LOG_FORMATS, type LogFormat } from "./log.ts";
-import { choice, declareSettings, parsedSetting, text, webAddress } from "./settings.ts";
+import { choiceSetting, declareSettings, parsedSetting, textSetting, webAddressSetting } from "./settings.ts";
 
 interface LogConfig {
   logLevel: string;
@@ -11,12 +11,12 @@ interface LogConfig {
 export const logSettings = declareSettings({
   title: "Logs",
   settings: {
-    LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], {
+    LOG_LEVEL: choiceSetting(["trace", "debug", "info", "warn", "error", "silent"], {
       default: "info",
       help: "The lowest level of log lines that are written; `debug` writes a line for every request.",
       see: "[Logs](monitoring.md#logs)",
     }),
-    LOG_FORMAT: choice(LOG_FORMATS, {
+    LOG_FORMAT: choiceSetting(LOG_FORMATS, {
       default: "auto",
       help: "`text` writes readable lines, `json` one object a line; `auto` is `text` on a terminal and `json` otherwise.",
     }),
@@ -47,8 +47,8 @@ export const traceSettings = declareSettings({
   note: `OpenTelemetry defines these variables. The gateway checks these variables when it starts and reports wrong values, which OpenTelemetry's packages
 would ignore. OpenTelemetry's packages read all other \`OTEL_*\` variables. See [Traces](monitoring.md#traces).`,
   settings: {
-    OTEL_EXPORTER_OTLP_ENDPOINT: webAddress({ without: "no traces", help: "Collector to send traces to." }),
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webAddress({
+    OTEL_EXPORTER_OTLP_ENDPOINT: webAddressSetting({ without: "no traces", help: "Collector to send traces to." }),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webAddressSetting({
       help: "Full URL for traces, used instead of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
     }),
     OTEL_EXPORTER_OTLP_PROTOCOL: parsedSetting(protocol, {
@@ -60,12 +60,12 @@ would ignore. OpenTelemetry's packages read all other \`OTEL_*\` variables. See 
       rule: protocolRule,
       help: "Encoding of the traces, instead of `OTEL_EXPORTER_OTLP_PROTOCOL`.",
     }),
-    OTEL_TRACES_EXPORTER: choice(["otlp", "none"], { default: "otlp", help: "`none` turns traces off." }),
-    OTEL_SDK_DISABLED: text({
+    OTEL_TRACES_EXPORTER: choiceSetting(["otlp", "none"], { default: "otlp", help: "`none` turns traces off." }),
+    OTEL_SDK_DISABLED: textSetting({
       ...{ default: "false", matches: /^(true|false)$/i, rule: "be true or false" },
       help: "`true` turns traces off.",
     }),
-    OTEL_TRACES_SAMPLER: choice(SAMPLERS, {
+    OTEL_TRACES_SAMPLER: choiceSetting(SAMPLERS, {
       without: "`parentbased_always_on`",
       help: "Which requests are traced.",
     }),

@@ -1,6 +1,6 @@
 /** Structured logs. Prompts, outputs and secrets are never passed to a logger. */
 import { makeReadableLogStream } from "@tollgate/terminal/log-lines.ts";
-import { createPaint, wantsColours } from "@tollgate/terminal/text.ts";
+import { createPaint, wantsColours } from "@tollgate/terminal/terminal-text.ts";
 import pino from "pino";
 import type { Variables } from "./settings.ts";
 

@@ -82,7 +82,7 @@ interface NumberOptions extends SettingTexts {
 }
 
 /** A setting with a whole number. */
-export function number<const O extends NumberOptions>(options: O): Setting<Value<number, O>> {
+export function numberSetting<const O extends NumberOptions>(options: O): Setting<Value<number, O>> {
   const { unit, min, max, divides } = options;
   const words = UNIT_WORDS[unit] ?? unit;
   const whole = z.coerce
@@ -97,7 +97,7 @@ export function number<const O extends NumberOptions>(options: O): Setting<Value
 }
 
 /** A setting with a port. 0: any free port. */
-export function port<const O extends SettingTexts & { default: number }>(options: O): Setting<Value<number, O>> {
+export function portSetting<const O extends SettingTexts & { default: number }>(options: O): Setting<Value<number, O>> {
   const parser = z.coerce
     .number("must be a port number")
     .int("must be a port number")
@@ -109,7 +109,7 @@ export function port<const O extends SettingTexts & { default: number }>(options
 const listed = (words: readonly string[]): string =>
   words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;
 
-export function choice<const T extends string, const O extends SettingTexts & { default?: NoInfer<T> }>(
+export function choiceSetting<const T extends string, const O extends SettingTexts & { default?: NoInfer<T> }>(
   words: readonly T[],
   options: O,
 ): Setting<Value<T, O>> {
@@ -117,7 +117,7 @@ export function choice<const T extends string, const O extends SettingTexts & { 
 }
 
 /** A setting with one of two words, of which the first means true. */
-export function flag<const O extends SettingTexts & { default: boolean }>(
+export function flagSetting<const O extends SettingTexts & { default: boolean }>(
   [yes, no]: readonly ["true", "false"] | readonly ["on", "off"],
   options: O,
 ): Setting<boolean> {
@@ -137,7 +137,7 @@ interface TextOptions extends SettingTexts {
   default?: string;
 }
 
-export function text<const O extends TextOptions>(options: O): Setting<Value<string, O>> {
+export function textSetting<const O extends TextOptions>(options: O): Setting<Value<string, O>> {
   const { matches, rule = "" } = options;
   const parser = matches === undefined ? z.string() : z.string().regex(matches, `must ${rule}`);
   return setting(options, { parser, allowed: ruled(rule) });
@@ -154,7 +154,7 @@ export function parsedSetting<T, const O extends SettingTexts & { rule: string; 
 
 const ruled = (rule: string): string => (rule === "" ? "" : `must ${rule}`);
 
-export const webAddress = <const O extends SettingTexts>(options: O): Setting<string | undefined> =>
+export const webAddressSetting = <const O extends SettingTexts>(options: O): Setting<string | undefined> =>
   parsedSetting(z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }), {
     ...options,
     rule: "begin with http:// or https://",

@@ -7,7 +7,7 @@ import { CATALOGUE_FILE, type Catalogue } from "../metering/catalogue.ts";
 import { type LiveCatalogue, openLiveCatalogue } from "../metering/live-catalogue.ts";
 import { openMetering } from "../metering/metering.ts";
 import { openLargeBodyReader } from "../routes/reading/large-body-reader.ts";
-import type { BuildContext } from "./context.ts";
+import type { BuildContext } from "./build-context.ts";
 
 export async function openModelsAndTokenizers(
   context: BuildContext,

@@ -2,11 +2,12 @@
 
 import type pg from "pg";
 import type { DatabaseAccess } from "../assemble/port-interfaces.ts";
-import { readdirIfExists } from "../base/files.ts";
+import { readdirIfExists } from "../base/read-if-exists.ts";
 import { ACCOUNT_QUEUES_AT_ONCE } from "../db/account-queues.ts";
 import { openBroadcast } from "../db/broadcast.ts";
-import { checkAcceptsWrites } from "../db/client.ts";
+import { assertPoolerKeepsSessions } from "../db/check-pooler.ts";
 import { makeConnectionName } from "../db/connected-programs.ts";
+import { checkAcceptsWrites } from "../db/database-client.ts";
 import { type DatabaseClock, readClock } from "../db/database-clock.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
@@ -14,11 +15,10 @@ import { DatabaseLineage, LINEAGE_MIGRATION, WrongDatabaseHistoryError } from ".
 import { DatabaseOutageGuard } from "../db/outage-guard.ts";
 import { openGuardedPool } from "../db/outage-guarded-pool.ts";
 import { type Connection, clientConfig, LEDGER_SESSION_OPTIONS } from "../db/pool.ts";
-import { assertPoolerKeepsSessions } from "../db/pooler.ts";
 import { openSchemaMonitor } from "../db/schema-monitor.ts";
-import { checkSession } from "../db/session.ts";
+import { checkSession } from "../db/session-settings.ts";
 import { listSpoolDirectories } from "../ledger/spool.ts";
-import type { BuildContext } from "./context.ts";
+import type { BuildContext } from "./build-context.ts";
 import { type ReportMissing, retryUntilDatabaseAvailable, StoppedWhileWaiting } from "./wait-for-dependencies.ts";
 
 /**

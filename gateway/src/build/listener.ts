@@ -4,7 +4,7 @@ import { openCertificate, type ReloadableCertificate } from "../base/certificate
 import { ListenError } from "../base/listen-error.ts";
 import type { Config } from "../config.ts";
 import { type Health, internalServer, listen } from "../http/server.ts";
-import type { BuildContext } from "./context.ts";
+import type { BuildContext } from "./build-context.ts";
 
 type ListenerContext = Omit<BuildContext, "gatewayId">;
 export type ListenerWithInternalServer = Listener & Required<Pick<Listener, "internal">>;

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { CloseFunction } from "../assemble/context.ts";
+import type { CloseFunction } from "../assemble/assembly-context.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { noTracing } from "../base/tracing.ts";

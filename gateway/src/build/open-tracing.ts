@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import { noTracing, type Tracing } from "../base/tracing.ts";
 import { VERSION } from "../base/version.ts";
-import type { BuildContext } from "./context.ts";
+import type { BuildContext } from "./build-context.ts";
 
 type TracingContext = Pick<BuildContext, "config" | "clock" | "log" | "gatewayId" | "onClose">;
 

@@ -1,6 +1,6 @@
 /** Opens the payment provider, if payments are configured. */
 import type { PaymentProvider } from "../payments/provider.ts";
-import type { BuildContext } from "./context.ts";
+import type { BuildContext } from "./build-context.ts";
 
 export async function openPaymentProvider({ config, clock }: BuildContext): Promise<PaymentProvider | undefined> {
   if (config.payments === undefined) return undefined;

@@ -4,9 +4,9 @@ import { describe, test } from "node:test";
 import { ListenError } from "../base/listen-error.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
-import { WritesRefusedError } from "../db/client.ts";
+import { WritesRefusedError } from "../db/database-client.ts";
 import { WrongDatabaseHistoryError } from "../db/lineage/lineage.ts";
-import { DatabaseMisconfigured } from "../db/session.ts";
+import { DatabaseMisconfigured } from "../db/session-settings.ts";
 import { MigrationError } from "../db/sql-files.ts";
 import {
   type MissingDependency,

@@ -7,12 +7,12 @@
  */
 
 import { ListenError } from "../base/listen-error.ts";
-import type { SharedSettingName } from "../db/deployment/rules.ts";
-import { SettingsDifferError, toLogFields } from "../db/deployment/watch.ts";
+import type { SharedSettingName } from "../db/deployment/setting-rules.ts";
+import { SettingsDifferError, toLogFields } from "../db/deployment/watch-settings.ts";
 import { isConnectionLoss, isDatabaseUnreachable, isResourceShortage, isStorageTrouble } from "../db/errors.ts";
-import { DatabaseMisconfigured } from "../db/session.ts";
+import { DatabaseMisconfigured } from "../db/session-settings.ts";
 import { MigrationError } from "../db/sql-files.ts";
-import type { BuildContext } from "./context.ts";
+import type { BuildContext } from "./build-context.ts";
 
 const RETRY_MS = 1_000;
 

@@ -8,9 +8,9 @@ import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { IdentityError } from "../accounts/identities.ts";
-import { readIfExists } from "../base/files.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
+import { readIfExists } from "../base/read-if-exists.ts";
 import type { BuiltGateway } from "../build.ts";
 
 const SIGN_UP_CREDIT = dollars(5);

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
+import { assertFailure, splitExampleWords } from "@tollgate/terminal/testing/command-table-checks.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
-import { assertFailure, splitExampleWords } from "@tollgate/terminal/testing/tables.ts";
 import { explainFailure } from "./failures.ts";
 import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 

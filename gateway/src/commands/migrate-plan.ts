@@ -1,5 +1,5 @@
 /** Formats the output of `tollgate migrate --plan`. */
-import { formatPrograms } from "../db/connected-programs.ts";
+import { formatConnectedPrograms } from "../db/connected-programs.ts";
 import type { MigrationPlan, PlannedMigration } from "../db/migration-plan.ts";
 import { padVersion } from "../db/migrations.ts";
 
@@ -22,7 +22,7 @@ export function formatMigrationPlan({ schema, known, migrations, functions, conn
       [],
     ),
     "",
-    `Connected: ${connected.length === 0 ? "nobody" : formatPrograms(connected)}.`,
+    `Connected: ${connected.length === 0 ? "nobody" : formatConnectedPrograms(connected)}.`,
   );
   return lines.join("\n");
 }

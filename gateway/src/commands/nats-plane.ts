@@ -20,8 +20,8 @@ export async function withPlane<T>(
   const { nats } = config.plane;
   if (nats === undefined) throw new Error("NATS_URL is not set: this command needs the plane's NATS servers");
   const gatewayId = publicIdSuffix(newId());
-  const { openNatsPlane } = await import("../plane/nats/plane.ts");
-  const { pickPlaneSigningKeys: planeSigningKeys } = await import("../build/plane.ts");
+  const { openNatsPlane } = await import("../plane/nats/nats-plane.ts");
+  const { pickPlaneSigningKeys: planeSigningKeys } = await import("../build/open-plane.ts");
   const plane = await openNatsPlane({
     ...nats,
     ...planeSigningKeys(config.plane),

@@ -4,17 +4,17 @@
  */
 import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
-import { readdirIfExists } from "../base/files.ts";
 import { newIds } from "../base/ids.ts";
 import { createErrorLog, createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { checkAcceptsWrites, parseDatabaseHosts } from "../db/client.ts";
+import { readdirIfExists } from "../base/read-if-exists.ts";
+import { assertPoolerKeepsSessions } from "../db/check-pooler.ts";
 import { makeConnectionName } from "../db/connected-programs.ts";
+import { checkAcceptsWrites, parseDatabaseHosts } from "../db/database-client.ts";
 import { openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
 import { DatabaseLineage } from "../db/lineage/lineage.ts";
 import { type Connection, clientConfig, openPool } from "../db/pool.ts";
-import { assertPoolerKeepsSessions } from "../db/pooler.ts";
-import { checkSession } from "../db/session.ts";
+import { checkSession } from "../db/session-settings.ts";
 import { listSpoolDirectories } from "../ledger/spool.ts";
 import { assertReachable } from "./failures.ts";
 

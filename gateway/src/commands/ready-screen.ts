@@ -1,6 +1,6 @@
 /** The text that `npm start` prints when the platform is ready. */
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
-import { alignProperties } from "@tollgate/terminal/text.ts";
+import { alignProperties } from "@tollgate/terminal/terminal-text.ts";
 import type { AgentOnlineMessage } from "./dev-nodes.ts";
 
 interface Ready {

@@ -1,5 +1,5 @@
 import { test } from "node:test";
-import { assertHasHelp, assertHasJsonFlag } from "@tollgate/terminal/testing/tables.ts";
+import { assertHasHelp, assertHasJsonFlag } from "@tollgate/terminal/testing/command-table-checks.ts";
 import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 
 test("the help of every tollgate command shows a runnable example", () => assertHasHelp(TOLLGATE_COMMANDS));

@@ -7,11 +7,11 @@ import { adminCommands } from "./admin/admin.ts";
 import { dev } from "./dev.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { migrateCommand } from "./migrate.ts";
-import { receiptVerify } from "./receipt.ts";
 import { serve } from "./serve.ts";
 import { apiCommand } from "./session/api.ts";
 import { login } from "./session/login.ts";
 import { logout } from "./session/logout.ts";
+import { receiptVerify } from "./verify-receipt.ts";
 
 export const TOLLGATE_COMMANDS: CommandTable = {
   program: "tollgate",

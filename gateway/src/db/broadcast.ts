@@ -6,8 +6,8 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { DatabaseClient } from "./client.ts";
 import { nameBroadcastConnection } from "./connected-programs.ts";
+import { DatabaseClient } from "./database-client.ts";
 import { isDatabaseUnreachable } from "./errors.ts";
 import type { DatabaseOutageGuard } from "./outage-guard.ts";
 import { type Connection, clientConfig } from "./pool.ts";

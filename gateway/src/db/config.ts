@@ -1,8 +1,8 @@
 /** Settings of the database and the data directory. */
 import { resolve } from "node:path";
 import { z } from "zod";
-import { choice, declareSettings, number, parsedSetting, text } from "../base/settings.ts";
-import { parseDatabaseUrl } from "./address.ts";
+import { choiceSetting, declareSettings, numberSetting, parsedSetting, textSetting } from "../base/settings.ts";
+import { parseDatabaseUrl } from "./database-url.ts";
 
 const DatabaseUrl = z.string().superRefine((url, context) => {
   try {
@@ -33,7 +33,7 @@ export const databaseSettings = declareSettings({
 eight more while other sessions lock accounts. A browser opens up to six requests in parallel, and opening a database connection is slow, so
 \`DATABASE_POOL_MIN\` is 6.`,
   settings: {
-    DATA_DIR: text({
+    DATA_DIR: textSetting({
       default: "./data",
       help: "Directory with the generated secrets, the spool (settlements that wait for the database) and, without `DATABASE_URL`, the gateway's private PostgreSQL.",
     }),
@@ -43,23 +43,23 @@ eight more while other sessions lock accounts. A browser opens up to six request
       secret: true,
       help: "The database: PostgreSQL 15 or newer.",
     }),
-    DATABASE_DURABILITY: choice(["checked", "assumed"], {
+    DATABASE_DURABILITY: choiceSetting(["checked", "assumed"], {
       default: "checked",
       help: "`checked` refuses a database with `fsync`, `full_page_writes` or `synchronous_commit` off, because a crash could lose confirmed charges; `assumed` skips this check, for storage that makes these settings safe and for tests.",
     }),
-    DATABASE_POOL_MAX: number({
+    DATABASE_POOL_MAX: numberSetting({
       ...{ default: 10, unit: "connections", min: 2, max: 100 },
       help: "Maximum number of pooled database connections of this gateway, besides its own connections for the ledger, notifications and health checks.",
     }),
-    DATABASE_POOL_MIN: number({
+    DATABASE_POOL_MIN: numberSetting({
       ...{ default: 6, unit: "connections", min: 0, max: 100 },
       help: "Number of database connections kept open while idle, each with the console's prepared statements.",
     }),
-    CLOCK_UNCERTAINTY_MAX_S: number({
+    CLOCK_UNCERTAINTY_MAX_S: numberSetting({
       ...{ default: 5, unit: "s", min: 1, max: 60 },
       help: "`/readyz` returns 503 while the gateway's reading of the database's clock may be wrong by more than this time.",
     }),
-    MIGRATE: choice(["auto", "check"], {
+    MIGRATE: choiceSetting(["auto", "check"], {
       default: "auto",
       help: "Whether a gateway migrates the database when it starts, or only checks the schema and leaves migrations to `tollgate migrate`.",
       see: "[Upgrades](upgrades.md)",

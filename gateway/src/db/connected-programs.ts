@@ -73,7 +73,7 @@ export async function listConnectedPrograms(client: pg.PoolClient): Promise<Conn
   return [...programs.values()].sort((a, b) => a.schema - b.schema);
 }
 
-export const formatPrograms = (programs: ConnectedProgram[]): string =>
+export const formatConnectedPrograms = (programs: ConnectedProgram[]): string =>
   programs
     .map(({ version, connections }) => `${version}, ${connections} connection${connections === 1 ? "" : "s"}`)
     .join("; ");

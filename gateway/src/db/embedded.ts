@@ -7,8 +7,6 @@ import { realpath } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { findInstalledBinaries, makeBinariesUsable } from "./embedded/binaries.ts";
-import { checkCluster, createCluster, removeUnfinishedClusters } from "./embedded/cluster.ts";
 import {
   type ClusterHome,
   findClusterHome,
@@ -16,11 +14,13 @@ import {
   openDataDir,
   writeLocationNote,
 } from "./embedded/cluster-home.ts";
+import { checkCluster, createCluster, removeUnfinishedClusters } from "./embedded/create-cluster.ts";
+import { DirectoryLock } from "./embedded/directory-lock.ts";
 import { PrivatePostgresError, undefinedIfMissing } from "./embedded/errors.ts";
-import { DirectoryLock } from "./embedded/lock.ts";
 import { readOwnUid } from "./embedded/os-user.ts";
+import { findInstalledBinaries, makeBinariesUsable } from "./embedded/postgres-binaries.ts";
 import { findPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
-import { type Server, startOrFindServer } from "./embedded/server.ts";
+import { type Server, startOrFindServer } from "./embedded/start-or-find-server.ts";
 import { queryOne, row } from "./rows.ts";
 
 /** The gateway's database, and the user it connects as (not a superuser). */

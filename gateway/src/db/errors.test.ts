@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { UnreachableError } from "../base/dependency.ts";
-import { isBug, isConnectionLoss, isDatabaseUnreachable, isDataFault, isStorageTrouble } from "./errors.ts";
+import {
+  isConnectionLoss,
+  isDatabaseUnreachable,
+  isDataFault,
+  isProgrammingError,
+  isStorageTrouble,
+} from "./errors.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const coded = (code: string, more: object = {}): Error => Object.assign(new Error("x"), { code, ...more });
@@ -53,7 +59,10 @@ const TABLE: [name: string, error: unknown, loss: boolean, trouble: boolean][] =
 describe("classifying database errors", () => {
   for (const [name, error, loss, trouble] of TABLE) {
     test(name, () => {
-      assert.deepEqual([isConnectionLoss(error), isStorageTrouble(error), isBug(error)], [loss, trouble, !trouble]);
+      assert.deepEqual(
+        [isConnectionLoss(error), isStorageTrouble(error), isProgrammingError(error)],
+        [loss, trouble, !trouble],
+      );
     });
   }
 

@@ -90,10 +90,10 @@ const STATEMENT = /^(0A|26|42)...$/;
  * waited, so callers retry once.
  */
 export const isStatementRefused = (error: unknown): boolean =>
-  isBug(error) || chainOf(error).some((one) => STATEMENT.test(codeOf(one)));
+  isProgrammingError(error) || chainOf(error).some((one) => STATEMENT.test(codeOf(one)));
 
 /** Whether the error is a bug of ours: a retry would fail the same way. */
-export const isBug = (error: unknown): boolean => !isStorageTrouble(error);
+export const isProgrammingError = (error: unknown): boolean => !isStorageTrouble(error);
 
 /**
  * Whether the database guard refused or cut off the query because the database is unreachable. Such outages are already

@@ -7,16 +7,16 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
-import { assertAcceptsWrites, DatabaseClient } from "./client.ts";
+import { assertPoolerKeepsSessions } from "./check-pooler.ts";
 import { closeImmediately } from "./close-immediately.ts";
 import { makeConnectionName } from "./connected-programs.ts";
+import { assertAcceptsWrites, DatabaseClient } from "./database-client.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { DatabaseHistoryRow, type DatabaseLineage, READ_DATABASE_HISTORY } from "./lineage/lineage.ts";
 import { type Connection, clientConfig } from "./pool.ts";
-import { assertPoolerKeepsSessions } from "./pooler.ts";
 import { queryOne, row } from "./rows.ts";
-import { checkSession, type DurabilityMode } from "./session.ts";
+import { checkSession, type DurabilityMode } from "./session-settings.ts";
 
 const Life = row({
   ms: z.number(),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
-import { openPerformance } from "../history/performance.ts";
+import { openPerformanceReader } from "../history/performance-reader.ts";
 import { newId } from "../ledger/testing.ts";
 import { migrate } from "./migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
@@ -46,7 +46,13 @@ for (const last of ["0028", "0053"]) {
     const figures = async () => {
       const of = (grain: (typeof GRAINS)[number]) => {
         const span = { from: new Date(at.getTime() - 86_400_000), to: new Date(at.getTime() + 86_400_000) };
-        return openPerformance({ pool }).sums({ scope: "account", subjects: [account], by: ["key"], grain, ...span });
+        return openPerformanceReader({ pool }).sums({
+          scope: "account",
+          subjects: [account],
+          by: ["key"],
+          grain,
+          ...span,
+        });
       };
       return await Promise.all(GRAINS.map(of));
     };

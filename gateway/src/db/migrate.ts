@@ -10,7 +10,7 @@
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
 import { type BundledSql, findOldestCompatibleProgram, readBundledSql } from "./bundled-sql.ts";
-import { formatPrograms, listConnectedPrograms } from "./connected-programs.ts";
+import { formatConnectedPrograms, listConnectedPrograms } from "./connected-programs.ts";
 import { isDeadlock } from "./errors.ts";
 import { applyFunctions, CREATE_FUNCTION_FILE_TABLE, compareFunctions } from "./functions.ts";
 import { takeMigrationLock } from "./migration-lock.ts";
@@ -131,7 +131,7 @@ async function choose(
     if (older.length === 0) return { now: pending.slice(0, count), left: pending.slice(count) };
     refusal = new MigrationError(
       `Migration ${newest?.name} removes objects that older gateways need, and older gateways are connected: ` +
-        `${formatPrograms(older)}. Stop these gateways first; nothing was changed.`,
+        `${formatConnectedPrograms(older)}. Stop these gateways first; nothing was changed.`,
     );
   }
   throw refusal;

@@ -10,13 +10,13 @@ import { UnreachableError } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import { watchCommittedChanges } from "./change-notices.ts";
-import { DatabaseClient, parseDatabaseHosts } from "./client.ts";
 import { closeImmediately } from "./close-immediately.ts";
+import { DatabaseClient, parseDatabaseHosts } from "./database-client.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { DatabaseLineage } from "./lineage/lineage.ts";
 import type { Connection } from "./pool.ts";
-import type { DurabilityMode } from "./session.ts";
+import type { DurabilityMode } from "./session-settings.ts";
 
 /**
  * A commit may hang although reads work. So when a connection has been in use for longer than this, the next heartbeat

@@ -16,7 +16,7 @@ import type { DatabaseLineage } from "./lineage/lineage.ts";
 import { DatabaseOutageGuard } from "./outage-guard.ts";
 import { openGuardedPool } from "./outage-guarded-pool.ts";
 import { inTransaction } from "./pool.ts";
-import { type DatabaseProxy, openDatabaseProxy } from "./testing/proxy.ts";
+import { type DatabaseProxy, openDatabaseProxy } from "./testing/database-proxy.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 /** The guard's intervals in ms: between heartbeats, until a heartbeat times out, and before the next try. */

@@ -1,12 +1,17 @@
 /** Opens connection pools for a database, either the private one or that of DATABASE_URL. */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
-import { DatabaseUrlError } from "./address.ts";
-import { DatabaseClient, type DatabaseClientConfig, type DatabaseHosts, parseDatabaseHosts } from "./client.ts";
 import { makeConnectionName } from "./connected-programs.ts";
+import {
+  DatabaseClient,
+  type DatabaseClientConfig,
+  type DatabaseHosts,
+  parseDatabaseHosts,
+} from "./database-client.ts";
+import { DatabaseUrlError } from "./database-url.ts";
 import { isConnectionLoss } from "./errors.ts";
-import { sessionOptions } from "./session.ts";
-import { getTypeParser } from "./types.ts";
+import { sessionOptions } from "./session-settings.ts";
+import { getTypeParser } from "./type-parsers.ts";
 
 /** How to connect to the database: the socket of the private PostgreSQL, or a URL. */
 export type Connection = { host: string; port: number; user: string; database: string } | { connectionString: string };

@@ -5,7 +5,7 @@
  * pg-cursor, and the connection's stream.
  */
 import type pg from "pg";
-import { getTypeParser } from "./types.ts";
+import { getTypeParser } from "./type-parsers.ts";
 
 interface Column {
   name: string;

@@ -12,6 +12,7 @@ import {
   INCIDENT_CAUSES,
   INCIDENT_KINDS,
   INCIDENT_STATES,
+  INSUFFICIENT_CREDIT_REASONS,
   MONTH_CLOSING_SUM_KINDS,
   NODE_STANDINGS,
   PAYMENT_EVENT_OUTCOMES,
@@ -24,7 +25,6 @@ import {
   TEAM_ACTIONS,
   TOP_UP_FAILURES,
   TRANSFER_KINDS,
-  UNFUNDED_REASONS,
   WITHHELD_REASONS,
 } from "../base/states.ts";
 import { queryRows, row } from "./rows.ts";
@@ -54,7 +54,7 @@ const WORDS: Record<string, readonly string[]> = {
   "auto_topup.failure": TOP_UP_FAILURES,
   "performance.scope": PERFORMANCE_SCOPES,
   "performance.grain": PERFORMANCE_GRAINS,
-  "unfunded_hour.reason": UNFUNDED_REASONS,
+  "unfunded_hour.reason": INSUFFICIENT_CREDIT_REASONS,
   "withheld_share.reason": WITHHELD_REASONS,
   "node_presence.grain": PERFORMANCE_GRAINS,
   "notification_delivery.channel": DELIVERY_CHANNELS,

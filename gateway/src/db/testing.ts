@@ -20,17 +20,17 @@ import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
-import { findBinary } from "./embedded/binaries.ts";
-import { createCluster, SUPERUSER } from "./embedded/cluster.ts";
 import type { ClusterHome } from "./embedded/cluster-home.ts";
+import { createCluster, SUPERUSER } from "./embedded/create-cluster.ts";
 import { choosePostgresUser, spawnOptions } from "./embedded/os-user.ts";
+import { findBinary } from "./embedded/postgres-binaries.ts";
 import { findPostmaster } from "./embedded/postmaster.ts";
-import { serverArguments } from "./embedded/server.ts";
 import { readLogTail } from "./embedded/socket-and-log.ts";
+import { serverArguments } from "./embedded/start-or-find-server.ts";
 import { migrate } from "./migrate.ts";
 import { type Connection, openPool } from "./pool.ts";
 import { enableRowValidation } from "./rows.ts";
-import { findPostgresBinaries } from "./testing/versions.ts";
+import { findPostgresBinaries } from "./testing/postgres-versions.ts";
 
 /** A timeout for connections that is long enough on a busy machine. */
 export const TEST_CONNECTION_TIMEOUT_MS = 120_000;

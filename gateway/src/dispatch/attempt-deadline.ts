@@ -13,7 +13,7 @@ interface WatchOptions {
 }
 
 /** Watches an attempt and calls `passed` when its time has passed. Returns a function that stops this. */
-export function watchDeadline(heard: SignsOfLife, { clock, jobMsMax, passed }: WatchOptions): () => void {
+export function watchAttemptDeadline(heard: SignsOfLife, { clock, jobMsMax, passed }: WatchOptions): () => void {
   let stopped = false;
   let stopTimer = (): void => {};
   /**

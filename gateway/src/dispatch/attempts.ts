@@ -18,7 +18,7 @@ import {
 import type { AttemptEnd } from "../base/states.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
 import { AttemptBlame } from "./attempt-blame.ts";
-import { watchDeadline } from "./attempt-deadline.ts";
+import { watchAttemptDeadline } from "./attempt-deadline.ts";
 import { AttemptFrames } from "./attempt-frames.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import { postponeLatenessCheck } from "./node-silence.ts";
@@ -181,7 +181,7 @@ export class AttemptRunner {
       this.#running.add(attempt.job, attempt);
       signal.addEventListener("abort", onAbort);
       for (const frame of now) plane.publish(nodeSubject(node.id), ...frame);
-      attempt.stopTimer = watchDeadline(attempt, {
+      attempt.stopTimer = watchAttemptDeadline(attempt, {
         clock,
         jobMsMax,
         passed: (event) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { computePromptStallMsMax } from "../base/node-trust-thresholds.ts";
 import { manualClock } from "../base/testing.ts";
-import { watchDeadline } from "./attempt-deadline.ts";
+import { watchAttemptDeadline } from "./attempt-deadline.ts";
 import {
   computeSilenceTimeout,
   postponeLatenessCheck,
@@ -122,7 +122,7 @@ describe("a node's own timestamps", () => {
 test("a delayed gateway extends the silence timeout only once", async () => {
   const clock = manualClock(0);
   const passed: string[] = [];
-  watchDeadline(accepted(), { clock, jobMsMax: HOUR_MS, passed: (event) => passed.push(event) });
+  watchAttemptDeadline(accepted(), { clock, jobMsMax: HOUR_MS, passed: (event) => passed.push(event) });
   for (let i = 0; i < 4; i++) {
     clock.freeze(2_400);
     await new Promise((resolve) => setImmediate(resolve));

@@ -12,7 +12,7 @@ import type { RosterNode } from "./roster-node.ts";
  * prompt; it broke the protocol; it fell silent; its connection dropped; or it returned no output for a request for
  * which another node returned some (`miss`).
  */
-export type Failure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "lost" | "miss";
+export type AttemptFailure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "lost" | "miss";
 
 export interface Attempt {
   readonly job: string;
@@ -34,7 +34,7 @@ export interface Attempt {
   enough: boolean;
   /** The attempt ended normally, without one token of output. */
   blank: boolean;
-  failure: Failure | null;
+  failure: AttemptFailure | null;
   /**
    * The engine could not build a grammar from the output format. The schema is the cause, so the node is not blamed.
    */
@@ -53,7 +53,7 @@ export interface RunningAttempt extends Attempt, SignsOfLife {
   over: (end: AttemptEnd) => void;
 }
 
-const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost: "lost", broken: "protocol" };
+const FAILURES: Partial<Record<AttemptEvent, AttemptFailure>> = { quiet: "silent", lost: "lost", broken: "protocol" };
 
 export function applyEvent(attempt: RunningAttempt, event: AttemptEvent): void {
   if (hasEnded(attempt.state)) return;

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { median, NodeSpeeds } from "./speeds.ts";
+import { computeMedian, NodeSpeeds } from "./speeds.ts";
 
 const UNMEASURED = { ttftMs: null, ttftMsPerToken: null, tokensPerSecond: null };
 
 test("the median ignores null values", () => {
-  assert.equal(median([]), null);
-  assert.equal(median([null]), null);
-  assert.equal(median([3, null, 1, 2]), 2);
-  assert.equal(median([4, 1]), 2.5);
+  assert.equal(computeMedian([]), null);
+  assert.equal(computeMedian([null]), null);
+  assert.equal(computeMedian([3, null, 1, 2]), 2);
+  assert.equal(computeMedian([4, 1]), 2.5);
 });
 
 test("a node's median speed follows its latest answers, and a model's median speed is the median of its nodes' speeds", () => {

@@ -3,7 +3,7 @@
  * a node's recent answers for a model, through any gateway. Nodes' own reports do not count.
  */
 import { z } from "zod";
-import type { PeerTopic } from "./exchange/topic.ts";
+import type { PeerTopic } from "./exchange/peer-topic.ts";
 
 interface Speed {
   /** The time when the answer ended, in monotonic milliseconds. */
@@ -88,9 +88,9 @@ export class NodeSpeeds {
     const measured = this.#samples.get(nodeId)?.get(model);
     if (measured === undefined) return UNMEASURED;
     measured.median ??= {
-      ttftMs: median(measured.samples.map(({ ttftMs }) => ttftMs)),
-      ttftMsPerToken: median(measured.samples.map(({ ttftMsPerToken }) => ttftMsPerToken ?? null)),
-      tokensPerSecond: median(measured.samples.map(({ tokensPerSecond }) => tokensPerSecond)),
+      ttftMs: computeMedian(measured.samples.map(({ ttftMs }) => ttftMs)),
+      ttftMsPerToken: computeMedian(measured.samples.map(({ ttftMsPerToken }) => ttftMsPerToken ?? null)),
+      tokensPerSecond: computeMedian(measured.samples.map(({ tokensPerSecond }) => tokensPerSecond)),
     };
     return measured.median;
   }
@@ -99,9 +99,9 @@ export class NodeSpeeds {
   ofModel(nodeIds: string[], model: string): MedianSpeed {
     const nodes = nodeIds.map((id) => this.ofNode(id, model));
     return {
-      ttftMs: median(nodes.map(({ ttftMs }) => ttftMs)),
-      ttftMsPerToken: median(nodes.map(({ ttftMsPerToken }) => ttftMsPerToken ?? null)),
-      tokensPerSecond: median(nodes.map(({ tokensPerSecond }) => tokensPerSecond)),
+      ttftMs: computeMedian(nodes.map(({ ttftMs }) => ttftMs)),
+      ttftMsPerToken: computeMedian(nodes.map(({ ttftMsPerToken }) => ttftMsPerToken ?? null)),
+      tokensPerSecond: computeMedian(nodes.map(({ tokensPerSecond }) => tokensPerSecond)),
     };
   }
 
@@ -111,7 +111,7 @@ export class NodeSpeeds {
   }
 }
 
-export function median(values: (number | null)[]): number | null {
+export function computeMedian(values: (number | null)[]): number | null {
   const known = values.filter((value) => value !== null).sort((a, b) => a - b);
   const middle = Math.floor(known.length / 2);
   const [low, high] = [known[middle - 1], known[middle]];

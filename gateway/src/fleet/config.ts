@@ -1,6 +1,6 @@
 /** The settings that apply to new nodes. */
-import { declareSettings, number } from "../base/settings.ts";
-import { NODE_RULES, type NodeRules } from "./rules.ts";
+import { declareSettings, numberSetting } from "../base/settings.ts";
+import { NODE_RULES, type NodeRules } from "./node-standing-rules.ts";
 
 interface FleetConfig {
   nodeRules: NodeRules;
@@ -11,7 +11,7 @@ export const fleetSettings = declareSettings({
   note: `A host with a node in quarantine gets no requests on nodes that it registers afterwards. \`tollgate dev\` trusts every node immediately
 unless \`PROBATION_ANSWERS\` is set.`,
   settings: {
-    PROBATION_ANSWERS: number({
+    PROBATION_ANSWERS: numberSetting({
       ...{ default: NODE_RULES.probationAnswers, unit: "answers", min: 0, max: 10_000 },
       help: "Number of good answers that ends a new node's probation, during which it gets one request at a time.",
       see: "[Trust in nodes](trust.md)",

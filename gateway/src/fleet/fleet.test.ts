@@ -6,7 +6,7 @@ import { systemRandom } from "../base/random.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, type Node, type NodeStateChangeOutcome, openFleet } from "./fleet.ts";
-import { findStandingAfterAction, NODE_RULES, type NodeStandingAction } from "./rules.ts";
+import { findStandingAfterAction, NODE_RULES, type NodeStandingAction } from "./node-standing-rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
 

@@ -18,7 +18,7 @@ import {
   type NodeStandingAction,
   type Probation,
   type WithheldWorkReason,
-} from "./rules.ts";
+} from "./node-standing-rules.ts";
 
 export interface Node {
   id: Uuid;

@@ -1,6 +1,6 @@
 /** Settings of receipts and retention. */
 import { resolve } from "node:path";
-import { declareSettings, number, text } from "../base/settings.ts";
+import { declareSettings, numberSetting, textSetting } from "../base/settings.ts";
 
 /** The least retention: the console's list covers 30 days, sorting by cost 31, and whole months are dropped. */
 const HISTORY_DAYS_MIN = 35;
@@ -19,25 +19,25 @@ export const historySettings = declareSettings({
   note: `Request records are deleted by whole months. The sums of deleted records remain, and the ledger can still be checked.
 \`HISTORY_DAYS\` must not be less than \`PAYOUT_HOLD_DAYS\`.`,
   settings: {
-    RECEIPT_SEED: text({
+    RECEIPT_SEED: textSetting({
       matches: /^[A-Za-z0-9_-]{43}$/,
       rule: "be 32 bytes in base64url",
       without: "generated and kept in `DATA_DIR`",
       secret: true,
       help: "Key that signs usage receipts.",
     }),
-    HISTORY_DAYS: number({
+    HISTORY_DAYS: numberSetting({
       ...{ unit: "days", min: HISTORY_DAYS_MIN, max: 36_500 },
       without: "for ever",
       help: "How long request records are kept.",
       see: "[Keeping records](retention.md)",
     }),
-    REFUSALS_DAYS: number({
+    REFUSALS_DAYS: numberSetting({
       ...{ unit: "days", min: 1, max: 36_500 },
       without: "for ever",
       help: "How long records of rate-limited requests are kept.",
     }),
-    HISTORY_EXPORT_DIR: text({
+    HISTORY_EXPORT_DIR: textSetting({
       help: "Directory for exports of request records, written before a month is deleted; needs `HISTORY_DAYS`.",
       see: "[Exports](retention.md#exports)",
     }),

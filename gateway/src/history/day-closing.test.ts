@@ -23,10 +23,10 @@ import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openAccountStatement } from "../ledger/statement.ts";
 import { createTestHold, createTestSettlement, newId } from "../ledger/testing.ts";
 import { openOverview } from "../operators/overview.ts";
-import { openPlatformSpend } from "../operators/spend.ts";
+import { openPlatformSpend } from "../operators/platform-spend.ts";
 import { type DayClosing, startDayClosing } from "./day-closing.ts";
 import { openHistory } from "./history.ts";
-import { openPerformance } from "./performance.ts";
+import { openPerformanceReader } from "./performance-reader.ts";
 import { makeIdAt, waitPastMidnight } from "./testing.ts";
 import { openUsageHistory } from "./usage.ts";
 
@@ -106,7 +106,7 @@ async function told(pool: pg.Pool) {
   const now = systemClock.now();
   const all = { from: new Date(now - 200 * DAY_MS), to: new Date(now + DAY_MS) };
   const some = { from: noonAgo(10, -7), to: noonAgo(2, 31) };
-  const performance = openPerformance({ pool });
+  const performance = openPerformanceReader({ pool });
   const answers: unknown[] = [
     await openHistory({ pool }).total(builders[0] as Uuid, { models: [MODELS[0] as string] }, now),
   ];

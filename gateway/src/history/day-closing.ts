@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 5 * 60 * 1000;
 const DAYS_AT_ONCE = 20;
 
 /**
- * Deletes sums by hour that are older than every time span for which they are shown. `rollups.ts` uses the same age.
+ * Deletes sums by hour that are older than every time span for which they are shown. `rollup-writer.ts` uses the same age.
  */
 const FORGET = "delete from performance_all where grain = 'hour' and slot < now() - interval '100 days'";
 

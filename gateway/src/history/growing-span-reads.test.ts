@@ -9,7 +9,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openEarningsHistory } from "./earnings.ts";
 import { readInGrowingSpans } from "./growing-span-reads.ts";
 import { openHistory } from "./history.ts";
-import { createJobHistory } from "./jobs.ts";
+import { createJobHistory } from "./node-jobs.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const random = seededRandom(1);

@@ -5,16 +5,6 @@ import type { Uuid } from "../base/ids.ts";
 import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import {
-  type BindParameter,
-  buildRecordConditions,
-  buildRollupConditions,
-  createParameterBinder,
-  type Filter,
-  MEASURE_SQL,
-  needsRecordSearch,
-  usesRollupColumns,
-} from "./filter.ts";
-import {
   buildIdSpanCondition,
   buildRecordsPageSql,
   MAX_UUID,
@@ -24,7 +14,17 @@ import {
 } from "./growing-span-reads.ts";
 import { openOldestRecordTime } from "./oldest-record-time.ts";
 import { countRequestsOverTime, type RequestCountSeries } from "./request-counts-over-time.ts";
-import { countLabelledRequests, type RequestTotal, sumRequests } from "./totals.ts";
+import {
+  type BindParameter,
+  buildRecordConditions,
+  buildRollupConditions,
+  createParameterBinder,
+  MEASURE_SQL,
+  needsRecordSearch,
+  type RequestFilter,
+  usesRollupColumns,
+} from "./request-filter.ts";
+import { countLabelledRequests, type RequestTotal, sumRequests } from "./request-totals.ts";
 
 const RequestRecord = row({
   id: column.uuid,
@@ -98,7 +98,7 @@ const SEARCHED_MAX = 100_000;
 /** The same for a page by cost. It is lower, because records of equal cost are far from each other on the disk. */
 const SEARCHED_BY_COST_MAX = 20_000;
 
-export interface History {
+export interface RequestHistory {
   /** Whether lists sorted by cost can use the index, whatever their size. */
   sortsByCost(): boolean;
   /** The start of the kept request records. Null: all records were kept. */
@@ -107,30 +107,34 @@ export interface History {
   /** Finds a request of this host: the host was paid for it, or its last attempt was on the host's node. */
   findServed(hostAccountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
   /** Lists newest first by default. `before` is the ID of the last record on the previous page. */
-  list(accountId: Uuid, page: Filter & Page): Promise<RequestRecord[]>;
+  list(accountId: Uuid, page: RequestFilter & Page): Promise<RequestRecord[]>;
   /** Searches the next `recordsMax` records, for filters on columns that no rollup has. */
-  search(accountId: Uuid, page: Filter & Page, recordsMax?: number): Promise<SearchedPage>;
+  search(accountId: Uuid, page: RequestFilter & Page, recordsMax?: number): Promise<SearchedPage>;
   /**
    * Lists by highest cost or duration. `after` is the last record of the previous page. By cost, reads only the page if
    * an index covers the filter. Otherwise reads all records between `from` and `to` (of the filter's label, if it has
    * one), so the caller must limit the span.
    */
-  largest(accountId: Uuid, page: Filter & LargestPage): Promise<RequestRecord[]>;
+  largest(accountId: Uuid, page: RequestFilter & LargestPage): Promise<RequestRecord[]>;
   /**
    * Lists matching requests, highest cost first, for any filter: searches the next `recordsMax` records of the index.
    * `reached` is the last record that was searched, if the page is not full.
    */
   searchByCost(
     accountId: Uuid,
-    page: Filter & Omit<LargestPage, "by">,
+    page: RequestFilter & Omit<LargestPage, "by">,
     recordsMax?: number,
   ): Promise<{ records: RequestRecord[]; reached: SizeAndId | undefined }>;
   /** The total of the requests that match a filter. */
-  total(accountId: Uuid, filter: Filter, nowMs: number): Promise<RequestTotal>;
+  total(accountId: Uuid, filter: RequestFilter, nowMs: number): Promise<RequestTotal>;
   /** The number of matching requests by time bucket and outcome. */
-  counts(accountId: Uuid, filter: Filter, options: { nowMs: number; recordsMax: number }): Promise<RequestCountSeries>;
+  counts(
+    accountId: Uuid,
+    filter: RequestFilter,
+    options: { nowMs: number; recordsMax: number },
+  ): Promise<RequestCountSeries>;
   /** The number of requests with a label on the days of a span. Requests of the last few seconds may be missing. */
-  labelled(accountId: Uuid, label: string, span: Pick<Filter, "from" | "to">): Promise<number>;
+  labelled(accountId: Uuid, label: string, span: Pick<RequestFilter, "from" | "to">): Promise<number>;
   /** Creates the partitions of the coming months. */
   makePartitions(): Promise<void>;
 }
@@ -153,7 +157,7 @@ const owned = (oldestFirst: boolean, label: string | undefined) => {
   return { own: "account_id = any (array[$1::uuid])", order: `account_id ${order}, id ${order}` };
 };
 
-function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bind: BindParameter): string {
+function plainText({ oldestFirst = false, until, ...filter }: RequestFilter & Page, bind: BindParameter): string {
   const { own, order } = owned(oldestFirst, filter.label);
   return `select ${COLUMNS} from request
     where ${own} and ${buildIdSpanCondition(oldestFirst)} and ${buildRollupConditions(filter, bind)} and ${buildRecordConditions(filter, bind)}
@@ -162,7 +166,7 @@ function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bin
 }
 
 /** Finds the ID up to which one step of a search reads: that of the last of the next `$3` records. */
-function reachText({ oldestFirst = false, label }: Filter & Page, bind: BindParameter): string {
+function reachText({ oldestFirst = false, label }: RequestFilter & Page, bind: BindParameter): string {
   const { own, order } = owned(oldestFirst, label);
   return `select id from request where ${own} and ${buildIdSpanCondition(oldestFirst)} and ${buildRecordConditions({ label }, bind)}
     order by ${order} offset $3::int - 1 limit 1`;
@@ -175,7 +179,7 @@ function reachText({ oldestFirst = false, label }: Filter & Page, bind: BindPara
  * `$6`: the number of days to search from the page's start, back or, with `oldestFirst`, ahead; null for all. The
  * rollup is kept longer than records: records start at `$7`, refusals at `$8`.
  */
-function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: BindParameter): string {
+function filteredText({ oldestFirst = false, ...filter }: RequestFilter & Page, bind: BindParameter): string {
   const labelled = filter.label !== undefined;
   const matches = buildRollupConditions(filter, bind);
   const order = oldestFirst ? "asc" : "desc";
@@ -242,7 +246,7 @@ const SIZES = {
  */
 const largestText = (
   by: LargestPage["by"],
-  { until, ...filter }: Filter & Pick<LargestPage, "until">,
+  { until, ...filter }: RequestFilter & Pick<LargestPage, "until">,
   bind: BindParameter,
 ): string =>
   `select record.* from (
@@ -253,20 +257,20 @@ const largestText = (
    ) page cross join lateral (select ${COLUMNS} from request where id = page.id offset 0) record
     order by page.size desc, page.id desc`;
 
-const sizedConditions = (by: LargestPage["by"], filter: Filter, bind: BindParameter): string =>
+const sizedConditions = (by: LargestPage["by"], filter: RequestFilter, bind: BindParameter): string =>
   `account_id = $1 and id >= coalesce(uuid_floor($4::timestamptz), '${MIN_UUID}') and ($5::timestamptz is null or id < uuid_floor($5))
         and ${buildRollupConditions(filter, bind)}
         and (${SIZES[by]}, id) < (coalesce($6::bigint, ${SIZE_MAX}), $2::uuid)`;
 
 /** Selects the `$3`th record of the index by cost, which contains all compared columns. */
-const reachByCostText = (filter: Filter, bind: BindParameter): string =>
+const reachByCostText = (filter: RequestFilter, bind: BindParameter): string =>
   `select id, charge_pico as size from request where ${sizedConditions("cost", filter, bind)}
     order by charge_pico desc, id desc offset $3::int - 1 limit 1`;
 
 const Reached = row({ id: column.uuid });
 const ReachedByCost = row({ id: column.uuid, size: column.pico });
 
-const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false }: Filter & Page): unknown[] => [
+const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false }: RequestFilter & Page): unknown[] => [
   accountId,
   before ?? (oldestFirst ? MIN_UUID : MAX_UUID),
   limit,
@@ -274,20 +278,19 @@ const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false 
   to ?? null,
 ];
 
-const sizedSpanOf = (accountId: Uuid, { after, limit, from, to }: Filter & Omit<LargestPage, "by">): unknown[] => [
-  accountId,
-  after?.id ?? MAX_UUID,
-  limit,
-  from ?? null,
-  to ?? null,
-  after?.size ?? null,
-];
+const sizedSpanOf = (
+  accountId: Uuid,
+  { after, limit, from, to }: RequestFilter & Omit<LargestPage, "by">,
+): unknown[] => [accountId, after?.id ?? MAX_UUID, limit, from ?? null, to ?? null, after?.size ?? null];
 
 /** `schema`: the number of the database's newest applied migration. Undefined: all migrations are applied. */
-export function openHistory(options: { pool: pg.Pool; schema?: { readonly number: number } | undefined }): History {
+export function openHistory(options: {
+  pool: pg.Pool;
+  schema?: { readonly number: number } | undefined;
+}): RequestHistory {
   const { pool, schema } = options;
   const keptFrom = openOldestRecordTime({ pool });
-  const list: History["list"] = async (accountId, page) => {
+  const list: RequestHistory["list"] = async (accountId, page) => {
     if (!usesRollupColumns(page) || needsRecordSearch(page)) {
       const values = spanOf(accountId, page);
       return await queryRows(pool, RequestRecord, plainText(page, createParameterBinder(values)), values);
@@ -299,7 +302,7 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
     };
     return await readInGrowingSpans(page.limit, read, page.oldestFirst === true ? OLDEST_FIRST_STEPS_DAYS : undefined);
   };
-  const largest: History["largest"] = async (accountId, { by, ...page }) => {
+  const largest: RequestHistory["largest"] = async (accountId, { by, ...page }) => {
     const values = sizedSpanOf(accountId, page);
     return await queryRows(pool, RequestRecord, largestText(by, page, createParameterBinder(values)), values);
   };

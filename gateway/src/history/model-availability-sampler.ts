@@ -2,7 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
-import type { Availability, ModelSample } from "./availability.ts";
+import type { ModelAvailability, ModelSample } from "./model-availability.ts";
 
 /**
  * The point within a slot at which it is sampled. Nodes have time to connect after a start, and a late timer misses no
@@ -12,7 +12,7 @@ const INTO_SLOT = 1 / 6;
 const FORGET_EVERY_MS = 3_600_000;
 
 interface SamplingOptions {
-  availability: Availability;
+  availability: ModelAvailability;
   everyMs: number;
   look: () => ModelSample[];
   clock: Clock;

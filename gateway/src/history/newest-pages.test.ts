@@ -12,7 +12,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccountStatement } from "../ledger/statement.ts";
 import { openEarningsHistory } from "./earnings.ts";
 import { openHistory } from "./history.ts";
-import { createJobHistory } from "./jobs.ts";
+import { createJobHistory } from "./node-jobs.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const [OWNER, OTHER] = [newId(), newId()];

@@ -7,7 +7,7 @@ import { findPerformanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { EarningHourlySum, EarningsHistory } from "./earnings.ts";
 import type { NodePresence, PresenceSum } from "./node-presence.ts";
-import type { Performance, PerformanceSum, TimeSlots } from "./performance.ts";
+import type { PerformanceReader, PerformanceSum, TimeSlots } from "./performance-reader.ts";
 
 export interface NodePerformanceFigures {
   /** Counts and speeds, without percentiles of durations. Undefined without requests. */
@@ -38,7 +38,7 @@ const Busy = row({ slot: column.moment, subject: column.uuid, busyMs: z.number()
 
 interface InsightsOptions {
   pool: pg.Pool;
-  performance: Performance;
+  performance: PerformanceReader;
   presence: NodePresence;
   earnings: EarningsHistory;
 }

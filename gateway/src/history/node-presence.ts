@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { formatUnquotedArray } from "../db/arrays.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import type { TimeSlots } from "./performance.ts";
+import type { TimeSlots } from "./performance-reader.ts";
 
 /** A connected node as one gateway sees it. */
 export interface NodeSample {

@@ -64,7 +64,7 @@ export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Pr
   ]);
   return {
     of: (record) => signed(record, keyId, privateKey),
-    keys: () => publishedKeys(pool),
+    keys: () => listPublishedKeys(pool),
   };
 }
 
@@ -75,7 +75,7 @@ export function deriveReceiptKey(seed: Buffer): { privateKey: KeyObject; publicK
   return { privateKey, publicKey, keyId: createHash("sha256").update(publicKey).digest("hex").slice(0, 16) };
 }
 
-export async function publishedKeys(pool: pg.Pool): Promise<ReceiptKey[]> {
+export async function listPublishedKeys(pool: pg.Pool): Promise<ReceiptKey[]> {
   const text = `select id, public_key as "publicKey" from receipt_key order by created_at`;
   const stored = await queryRows(pool, StoredKey, text);
   return stored.map(({ id, publicKey }) => ({ id, public_key: publicKey.toString("base64url") }));

@@ -9,15 +9,20 @@ import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { buildRollupConditions, createParameterBinder, type Filter, needsRecordSearch } from "./filter.ts";
+import {
+  buildRollupConditions,
+  createParameterBinder,
+  needsRecordSearch,
+  type RequestFilter,
+} from "./request-filter.ts";
 import {
   buildFilterCondition,
   countLabelledRequests,
   HOUR_MS,
-  splitSpan,
+  splitTimeSpan,
   sumRequests,
   type TimeSpan,
-} from "./totals.ts";
+} from "./request-totals.ts";
 
 const MINUTE_MS = 60_000;
 const BUCKETS_MS = [
@@ -51,7 +56,7 @@ export interface RequestCountSeries {
 export async function countRequestsOverTime(
   pool: pg.Pool,
   accountId: Uuid,
-  { filter, nowMs, recordsMax }: { filter: Filter; nowMs: number; recordsMax: number },
+  { filter, nowMs, recordsMax }: { filter: RequestFilter; nowMs: number; recordsMax: number },
 ): Promise<RequestCountSeries> {
   const to = new Date(Math.min(filter.to?.getTime() ?? nowMs, nowMs));
   const from = filter.from ?? (await firstHour(pool, accountId)) ?? new Date(to.getTime() - DAY_MS);
@@ -91,7 +96,7 @@ const begins = (moment: string, place: string): string =>
 async function ofRecords(
   pool: pg.Pool,
   accountId: Uuid,
-  filter: Filter & TimeSpan,
+  filter: RequestFilter & TimeSpan,
   bucketMs: number,
 ): Promise<OutcomeCount[]> {
   const values: unknown[] = [accountId];
@@ -109,11 +114,11 @@ async function ofRecords(
 async function ofRollups(
   pool: pg.Pool,
   accountId: Uuid,
-  filter: Filter & TimeSpan,
+  filter: RequestFilter & TimeSpan,
   { bucketMs, isOpen }: { bucketMs: number; isOpen: boolean },
 ): Promise<OutcomeCount[]> {
   // An open span needs no records at its end, because the rollup includes the current hour.
-  const { whole, edges } = splitSpan({ from: filter.from, to: isOpen ? undefined : filter.to }, HOUR_MS);
+  const { whole, edges } = splitTimeSpan({ from: filter.from, to: isOpen ? undefined : filter.to }, HOUR_MS);
   const rest = edges.map((edge) => ofRecords(pool, accountId, { ...filter, ...edge }, bucketMs));
   const hours =
     whole === undefined
@@ -130,7 +135,7 @@ async function ofRollups(
 async function ofHours(
   pool: pg.Pool,
   accountId: Uuid,
-  filter: Filter & TimeSpan,
+  filter: RequestFilter & TimeSpan,
   bucketMs: number,
 ): Promise<OutcomeCount[]> {
   const values: unknown[] = [accountId, filter.from, filter.to];

@@ -1,13 +1,13 @@
 /** Everything that routes read about past requests: records, rollups and receipts. */
 import type pg from "pg";
-import { type Availability, openAvailability } from "./availability.ts";
 import { type EarningsHistory, openEarningsHistory } from "./earnings.ts";
-import { type History, openHistory } from "./history.ts";
-import { createJobHistory, type JobHistory } from "./jobs.ts";
-import { createMarketReader, type MarketReader } from "./market.ts";
+import { openHistory, type RequestHistory } from "./history.ts";
+import { type ModelAvailability, openModelAvailability } from "./model-availability.ts";
+import { createMarketReader, type MarketReader } from "./model-market.ts";
 import { type NodeActivityReader, openNodeActivityReader } from "./node-activity.ts";
+import { createJobHistory, type JobHistory } from "./node-jobs.ts";
 import { type NodePresence, openNodePresence } from "./node-presence.ts";
-import { openPerformance, type Performance } from "./performance.ts";
+import { openPerformanceReader, type PerformanceReader } from "./performance-reader.ts";
 import { openReceipts, type Receipts } from "./receipts.ts";
 import type { RefusedCalls } from "./refused-calls.ts";
 import type { RequestAttempts } from "./request-attempts.ts";
@@ -15,11 +15,11 @@ import type { UnfundedRequestCounts } from "./unfunded-request-counts.ts";
 import { openUsageHistory, type UsageHistory } from "./usage.ts";
 
 export interface HistoryServices {
-  history: History;
+  history: RequestHistory;
   usage: UsageHistory;
   earnings: EarningsHistory;
   /** Counts, percentiles and speeds of requests. */
-  performance: Performance;
+  performance: PerformanceReader;
   /** The nodes' connected time and load. */
   presence: NodePresence;
   /** The figures of a host's nodes over time. */
@@ -32,7 +32,7 @@ export interface HistoryServices {
   refusedCalls: RefusedCalls;
   requestAttempts: RequestAttempts;
   receipts: Receipts;
-  availability: Availability;
+  availability: ModelAvailability;
 }
 
 interface HistoryServicesOptions {
@@ -52,7 +52,7 @@ interface HistoryServicesOptions {
 
 export async function openHistoryServices(options: HistoryServicesOptions): Promise<HistoryServices> {
   const { pool, now, unfunded, refusedCalls, requestAttempts, receiptSeed, sampleEveryMs: everyMs } = options;
-  const rollups = { performance: openPerformance({ pool }), earnings: openEarningsHistory({ pool }) };
+  const rollups = { performance: openPerformanceReader({ pool }), earnings: openEarningsHistory({ pool }) };
   const presence = openNodePresence({ pool, everyMs });
   return {
     ...rollups,
@@ -66,6 +66,6 @@ export async function openHistoryServices(options: HistoryServicesOptions): Prom
     refusedCalls,
     requestAttempts,
     receipts: await openReceipts({ pool, seed: Buffer.from(receiptSeed, "base64url") }),
-    availability: openAvailability({ pool, everyMs }),
+    availability: openModelAvailability({ pool, everyMs }),
   };
 }

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { UNFUNDED_REASONS } from "../base/states.ts";
+import { INSUFFICIENT_CREDIT_REASONS } from "../base/states.ts";
 import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
@@ -15,11 +15,11 @@ import { column, queryRows, row } from "../db/rows.ts";
 const WRITE_EVERY_MS = 5_000;
 const HOUR_MS = 3_600_000;
 
-type Reason = (typeof UNFUNDED_REASONS)[number];
+type Reason = (typeof INSUFFICIENT_CREDIT_REASONS)[number];
 
 type Why = { kind: "no_credit" } | { kind: "exceeds_balance" } | { kind: "exceeds_budget"; of: "day" | "month" };
 
-const Lost = row({ keyId: column.uuid, reason: z.enum(UNFUNDED_REASONS), requests: column.count });
+const Lost = row({ keyId: column.uuid, reason: z.enum(INSUFFICIENT_CREDIT_REASONS), requests: column.count });
 type Lost = z.infer<typeof Lost>;
 
 export interface UnfundedRequestCounts {

@@ -1,5 +1,5 @@
 /** Sums of an account's spending. */
-import type { USAGE_GROUPINGS } from "@tollgate/api/console/money.ts";
+import type { USAGE_GROUPINGS } from "@tollgate/api/console/balance-and-usage.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

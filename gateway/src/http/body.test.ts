@@ -8,8 +8,8 @@ import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { makeTestHttpOptions, makeTestLargeBodies } from "../routes/testing/http-options.ts";
 import { BODY_BYTES_MAX, JSON_VALUES_MAX, parseJson } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
-import { createHttpCall } from "./call.ts";
 import { runHandler } from "./handlers.ts";
+import { createHttpCall } from "./http-call.ts";
 import { createServerWithoutRoutes } from "./server.ts";
 
 const door = makeTestHttpOptions();

@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { slowBodyError } from "@tollgate/api/faults.ts";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId } from "../base/ids.ts";
-import type { HttpObserver } from "./call.ts";
+import type { HttpObserver } from "./http-call.ts";
 
 /** How long a refused client has to read the answer before the connection is closed. */
 const LINGER_MS = 2_000;

@@ -4,11 +4,11 @@ import type { CertificateFiles } from "../base/certificate.ts";
 import {
   declareSettings,
   findUnpairedVariable,
-  number,
+  numberSetting,
   parsedSetting,
-  port,
-  text,
-  webAddress,
+  portSetting,
+  textSetting,
+  webAddressSetting,
 } from "../base/settings.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -65,22 +65,22 @@ A request that does not fit in \`BODY_BUDGET_MB\` gets 503 \`no_capacity\` and c
 this budget, but at least ${BODY_MB_MAX} MiB.
 The gateway frees the memory of a body as soon as it no longer needs the body.`,
   settings: {
-    HOST: text({ default: "127.0.0.1", help: "IP address that the API and the console listen on." }),
-    PORT: port({ default: 8080, help: "Port of the API and the console." }),
-    INTERNAL_HOST: text({
+    HOST: textSetting({ default: "127.0.0.1", help: "IP address that the API and the console listen on." }),
+    PORT: portSetting({ default: 8080, help: "Port of the API and the console." }),
+    INTERNAL_HOST: textSetting({
       default: "127.0.0.1",
       help: "IP address that `/healthz`, `/readyz` and `/metrics` listen on, independent of `HOST`.",
     }),
-    INTERNAL_PORT: port({ default: 9090, help: "Port of `/healthz`, `/readyz` and `/metrics`." }),
-    TLS_CERT: text({
+    INTERNAL_PORT: portSetting({ default: 9090, help: "Port of `/healthz`, `/readyz` and `/metrics`." }),
+    TLS_CERT: textSetting({
       help: "PEM file with the certificate and its chain; if set, the API and the console accept only TLS.",
       see: "[TLS](high-availability.md#tls)",
     }),
-    TLS_KEY: text({ help: "PEM file with the key of `TLS_CERT`." }),
-    PUBLIC_URL: webAddress({
+    TLS_KEY: textSetting({ help: "PEM file with the key of `TLS_CERT`." }),
+    PUBLIC_URL: webAddressSetting({
       help: "URL by which browsers reach the gateway; `https://…` makes the session cookie `Secure`.",
     }),
-    TRUST_PROXY: number({
+    TRUST_PROXY: numberSetting({
       ...{ default: 0, unit: "proxies", min: 0, max: 10 },
       help: "Number of proxies in front of the gateway that add to `X-Forwarded-For`; the limit on sign-in attempts uses the client address in this header.",
     }),
@@ -89,7 +89,7 @@ The gateway frees the memory of a body as soon as it no longer needs the body.`,
       { default: "any", rule: ORIGINS_RULE, help: "Origins whose pages may call `/v1` from a browser." },
       "*",
     ),
-    BODY_BUDGET_MB: number({
+    BODY_BUDGET_MB: numberSetting({
       ...{ default: 256, unit: "MiB", min: BODY_MB_MAX, max: 65_536 },
       help: "Maximum total memory for request bodies larger than 64 KiB.",
     }),

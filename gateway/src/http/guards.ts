@@ -13,9 +13,9 @@ import { readScriptToken } from "../accounts/script-sessions.ts";
 import { parseId, type Uuid } from "../base/ids.ts";
 import type { ScriptAccess } from "../base/states.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
-import type { Secrets } from "../keys/keys.ts";
-import type { OpenCall } from "./call.ts";
+import type { SecretStore } from "../keys/keys.ts";
 import { isCrossSite } from "./cross-site.ts";
+import type { OpenCall } from "./http-call.ts";
 
 interface Person {
   who: SignedInPerson;
@@ -126,7 +126,7 @@ export function requireRole({ role }: Membership, need: Permission): void {
 export const makeRoleRequiredFault = (need: Permission, message = describeRequiredRole(need)): Fault =>
   fault("role_required", { message });
 
-export function hostTokenGuard(hostTokens: Pick<Secrets, "authenticate">): Pick<GuardChecks, "hostToken"> {
+export function hostTokenGuard(hostTokens: Pick<SecretStore, "authenticate">): Pick<GuardChecks, "hostToken"> {
   return {
     async hostToken({ authorization }) {
       const holder = await hostTokens.authenticate(authorization);

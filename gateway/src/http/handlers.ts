@@ -6,7 +6,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { fault } from "../faults.ts";
-import { createHttpCall, type HttpOptions, type OpenCall } from "./call.ts";
+import { createHttpCall, type HttpOptions, type OpenCall } from "./http-call.ts";
 import { refuseConnections } from "./refuse-connections.ts";
 import { faultHeaders } from "./reply.ts";
 

@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 import { publicId } from "../base/ids.ts";
 import { fault } from "../faults.ts";
-import type { HttpOptions } from "./call.ts";
+import type { HttpOptions } from "./http-call.ts";
 import { faultHeaders } from "./reply.ts";
 
 type RefusalOptions = Pick<HttpOptions, "newId" | "watch">;

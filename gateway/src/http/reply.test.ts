@@ -7,8 +7,8 @@ import { systemClock } from "../base/clock.ts";
 import { manualClock } from "../base/testing.ts";
 import { fault } from "../faults.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
-import { createHttpCall, type OpenCall } from "./call.ts";
 import { runHandler } from "./handlers.ts";
+import { createHttpCall, type OpenCall } from "./http-call.ts";
 
 /** Sends one request with a raw socket to a handler. The client reads the answer only when the test calls `read`. */
 async function request(

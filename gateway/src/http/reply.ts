@@ -7,7 +7,7 @@ import type { ServerResponse } from "node:http";
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Fault } from "../faults.ts";
-import type { Reply } from "../inference/call.ts";
+import type { Reply } from "../inference/call-interface.ts";
 
 const KEEP_ALIVE_MS = 5_000;
 const UNREAD_BYTES_MAX = 1024 * 1024;

@@ -15,14 +15,14 @@ import {
   type QueryOf,
   type Route,
   splitMethodAndUrl,
-} from "@tollgate/api/route.ts";
+} from "@tollgate/api/route-declaration.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { Fault, type FaultOptions, fault, ruleViolation } from "../faults.ts";
-import type { HttpOptions, OpenCall } from "./call.ts";
 import { parseFields } from "./fields.ts";
 import type { GuardChecks, GuardExceptApiKey, GuardResults } from "./guards.ts";
 import { streamResponse } from "./handlers.ts";
+import type { HttpOptions, OpenCall } from "./http-call.ts";
 
 /** Routes whose guards `serveRoutes` runs (not the public API's). */
 type Guarded = Record<string, Route & { guard: GuardExceptApiKey }>;

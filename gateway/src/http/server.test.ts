@@ -14,8 +14,8 @@ import { openRequestLogger } from "../inference/request-log.ts";
 import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
-import type { OpenCall } from "./call.ts";
 import { streamResponse } from "./handlers.ts";
+import type { OpenCall } from "./http-call.ts";
 import { createServerWithoutRoutes } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 

@@ -10,7 +10,7 @@ import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { completions } from "../routes/openai/completions.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
-import { countPromptTokens, outputCap, outputTokensLeft, placeHold } from "./admit.ts";
+import { computeOutputCap, computeOutputTokensLeft, countPromptTokens, placeHold } from "./admit.ts";
 import type { ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { quoteRequest } from "./quote.ts";
@@ -117,8 +117,8 @@ describe("admission of prompts by the context limit", () => {
       [1, 8_191, 1, 1],
     ];
     for (const [max_tokens, promptTokens, cap, room] of rows) {
-      assert.equal(outputCap(model, said(1, { max_tokens })), cap);
-      assert.equal(outputTokensLeft(model, { cap, promptTokens }), room);
+      assert.equal(computeOutputCap(model, said(1, { max_tokens })), cap);
+      assert.equal(computeOutputTokensLeft(model, { cap, promptTokens }), room);
     }
     const gw = {
       catalogue: () => catalogue,

@@ -7,7 +7,7 @@ import { computeHoldAmount } from "../ledger/request-costs.ts";
 import type { ActiveModel, ModelForTokenCounting } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { PoolBusyError } from "../metering/worker-pool.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./call-interface.ts";
 import type { Endpoint, ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { refuseLongCharacterRuns } from "./long-character-runs.ts";
@@ -69,12 +69,12 @@ function tooLong(
  * The number of output tokens that a hold covers: the client's maximum or the context limit, whichever is smaller.
  * Embeddings have no output.
  */
-export function outputCap(model: ActiveModel, ask: Pick<ParsedRequest, "outputTokensMax">): number {
+export function computeOutputCap(model: ActiveModel, ask: Pick<ParsedRequest, "outputTokensMax">): number {
   return model.kind === "embedding" ? 0 : Math.min(ask.outputTokensMax ?? model.contextLimit, model.contextLimit);
 }
 
 /** The number of output tokens that the model's context limit leaves after the prompt, at most `cap`. */
-export function outputTokensLeft(
+export function computeOutputTokensLeft(
   model: ActiveModel,
   { cap, promptTokens }: { cap: number; promptTokens: number },
 ): number {
@@ -99,7 +99,7 @@ export async function placeHold(
   },
 ): Promise<Hold> {
   const { call, key, endpoint, ask, model, meter, promptTokens } = parts;
-  const amount = computeHoldAmount(model.prices, { prompt: promptTokens, outputMax: outputCap(model, ask) });
+  const amount = computeHoldAmount(model.prices, { prompt: promptTokens, outputMax: computeOutputCap(model, ask) });
   const outcome = await gw.ledger.hold({
     id: call.id,
     accountId: key.accountId,
@@ -126,7 +126,7 @@ export async function placeHold(
     required_micro: Number(ceilMicro(amount)),
     available_micro: Number(roundDownToMicro(pico(available))),
   };
-  const remedy = outputCap(model, ask) > 0 ? "Lower max_tokens" : "Send less input";
+  const remedy = computeOutputCap(model, ask) > 0 ? "Lower max_tokens" : "Send less input";
   const message =
     outcome.kind === "exceeds_balance" ? overBalance(extra, remedy) : overBudget(key.name, outcome.of, extra, remedy);
   throw fault("hold_exceeds_balance", { extra, message });

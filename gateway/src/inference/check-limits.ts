@@ -7,7 +7,7 @@ import { type Fault, fault } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
 import { computeEffectiveLimits, LimitsUnavailable, rateLimitHeaders } from "../limits/limits.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./call-interface.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** A model's default request limit is this multiple of its nodes' slots, with a minimum for few nodes. */

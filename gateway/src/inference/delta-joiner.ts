@@ -5,7 +5,7 @@
  * another.
  */
 import type { Clock } from "../base/clock.ts";
-import type { Reply } from "./call.ts";
+import type { Reply } from "./call-interface.ts";
 import type { StreamWriter } from "./endpoint.ts";
 
 const FLOOD_MERGE_MS = 5;

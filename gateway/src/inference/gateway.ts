@@ -10,13 +10,13 @@ import type { Refusals } from "../history/refusals.ts";
 import type { RefusedCalls } from "../history/refused-calls.ts";
 import type { RequestAttempts } from "../history/request-attempts.ts";
 import type { UnfundedRequestCounts } from "../history/unfunded-request-counts.ts";
-import type { Secrets } from "../keys/keys.ts";
+import type { SecretStore } from "../keys/keys.ts";
 import type { HoldLeases } from "../ledger/leases.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { ActiveModel, Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
-import type { LargeBodyReader } from "./call.ts";
+import type { LargeBodyReader } from "./call-interface.ts";
 import type { InFlightRequests } from "./in-flight.ts";
 import type { RequestLogger } from "./request-log.ts";
 
@@ -68,7 +68,7 @@ export interface AnswerChecks {
 export interface Gateway {
   clock: Clock;
   log: Log;
-  keys: Pick<Secrets, "authenticate">;
+  keys: Pick<SecretStore, "authenticate">;
   /** The current model catalogue. */
   catalogue: () => Catalogue;
   /** The token meter for a tokenizer of the catalogue. */

@@ -1,8 +1,8 @@
 /** Calculates the cost of a request without running it. Nothing is held or recorded. */
 import type { Pico } from "../base/money.ts";
 import { computeHoldAmount } from "../ledger/request-costs.ts";
-import { outputCap } from "./admit.ts";
-import type { Call } from "./call.ts";
+import { computeOutputCap } from "./admit.ts";
+import type { Call } from "./call-interface.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { readRequest } from "./read-request.ts";
@@ -21,7 +21,7 @@ export async function quoteRequest(
   asked: { endpoint: Endpoint; call: Call; payer: string },
 ): Promise<Quote> {
   const { ask, model, promptTokens } = await readRequest(gw, asked);
-  const outputTokensMax = outputCap(model, ask);
+  const outputTokensMax = computeOutputCap(model, ask);
   const hold = computeHoldAmount(model.prices, { prompt: promptTokens, outputMax: outputTokensMax });
   return { model: model.id, promptTokens, outputTokensMax, hold };
 }

@@ -8,7 +8,7 @@ import { Fault } from "../faults.ts";
 import type { ActiveModel, Catalogue, ModelForTokenCounting } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { countPromptTokens, findModel } from "./admit.ts";
-import type { Call, CountedRequest } from "./call.ts";
+import type { Call, CountedRequest } from "./call-interface.ts";
 import type { ClientSdk, Endpoint, ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 

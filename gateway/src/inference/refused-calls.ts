@@ -1,7 +1,7 @@
 /** Counts a refused call for the owner of its API key. */
 import type { Uuid } from "../base/ids.ts";
 import { Fault } from "../faults.ts";
-import { bearerToken, extractTokenReference } from "../keys/secrets.ts";
+import { bearerToken, extractTokenReference } from "../keys/secret-format.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** The caller of a refused request, as far as known. */

@@ -7,7 +7,7 @@ import { StopStringMatcher } from "@tollgate/protocol/stop-strings.ts";
 import type { DispatchSink } from "../dispatch/dispatch-request.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
-import { ThinkingSplitter } from "./thinking.ts";
+import { ThinkingSplitter } from "./thinking-splitter.ts";
 
 interface RelayOptions {
   model: ActiveModel;

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decideEnding, type EndingFacts, isNormalPace, isNormalWait } from "./request-endings.ts";
+import { decideEnding, type EndingCircumstances, isNormalPace, isNormalWait } from "./request-endings.ts";
 
-const NONE: EndingFacts = {
+const NONE: EndingCircumstances = {
   ...{ accepted: true, hadOutput: false, reachedClient: false },
   ...{ waitExplained: true, paceExplained: true },
 };
-const KEPT: EndingFacts = { ...NONE, hadOutput: true };
-const SENT: EndingFacts = { ...KEPT, reachedClient: true };
-const LONG: EndingFacts = { ...NONE, waitExplained: false };
-const CRAWLED: EndingFacts = { ...SENT, paceExplained: false };
-const NOBODY: EndingFacts = { ...NONE, accepted: false };
+const KEPT: EndingCircumstances = { ...NONE, hadOutput: true };
+const SENT: EndingCircumstances = { ...KEPT, reachedClient: true };
+const LONG: EndingCircumstances = { ...NONE, waitExplained: false };
+const CRAWLED: EndingCircumstances = { ...SENT, paceExplained: false };
+const NOBODY: EndingCircumstances = { ...NONE, accepted: false };
 
 test("each way in which a request ends has the outcome, status, charge and host's share that the specification states", () => {
   const rows = [

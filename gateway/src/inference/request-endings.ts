@@ -29,7 +29,7 @@ export interface RequestEnding {
   share: "paid" | WithheldReason | "none";
 }
 
-export interface EndingFacts {
+export interface EndingCircumstances {
   /** Whether a node accepted the request. */
   accepted: boolean;
   /** Whether the attempt returned at least one token or vector. */
@@ -92,7 +92,7 @@ export function isNormalPace(
 }
 
 /** The ending of a request. The end `stopped` means that the request was cancelled because the gateway stops. */
-export function decideEnding(end: DispatchResult["end"] | "stopped", facts: EndingFacts): RequestEnding {
+export function decideEnding(end: DispatchResult["end"] | "stopped", facts: EndingCircumstances): RequestEnding {
   const { accepted, hadOutput, reachedClient, waitExplained, paceExplained } = facts;
   switch (end) {
     case "finished":

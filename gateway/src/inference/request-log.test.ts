@@ -7,7 +7,7 @@ import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import { fault, invalidRequest } from "../faults.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./call-interface.ts";
 import { openRequestLogger } from "./request-log.ts";
 
 const [ID, KEY, ACCOUNT] = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`) as [Uuid, Uuid, Uuid];

@@ -17,7 +17,7 @@ import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import { Fault } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
 import type { OutputCount } from "../metering/meter.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./call-interface.ts";
 import type { RequestEnding } from "./request-endings.ts";
 
 /** The most lines per minute for one key and one outcome. */
@@ -169,7 +169,7 @@ function endFacts(ended: Ended | undefined) {
   };
 }
 
-/** The outcome and status of an error, as `faultOf` (http/call.ts) sends it. */
+/** The outcome and status of an error, as `faultOf` (http/http-call.ts) sends it. */
 function refusalOf(error: unknown): { outcome: string; status: number } {
   if (error === undefined) return { outcome: "ok", status: 200 };
   if (error instanceof Fault) return { outcome: error.code ?? error.type, status: error.status };

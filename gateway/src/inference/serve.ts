@@ -11,8 +11,8 @@ import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount } from "../metering/meter.ts";
-import { type Hold, outputCap, outputTokensLeft, placeHold } from "./admit.ts";
-import type { Call, CountedRequest } from "./call.ts";
+import { computeOutputCap, computeOutputTokensLeft, type Hold, placeHold } from "./admit.ts";
+import type { Call, CountedRequest } from "./call-interface.ts";
 import {
   type Caller,
   checkCredit,
@@ -28,10 +28,16 @@ import type { InFlightEntry } from "./in-flight.ts";
 import { buildIgnoredFieldsHeader, readRequest } from "./read-request.ts";
 import { countRefusedCall, type RefusedCaller } from "./refused-calls.ts";
 import { Relay, toNodeSamplingOptions } from "./relay.ts";
-import { decideEnding, type EndingFacts, isNormalPace, isNormalWait, type RequestEnding } from "./request-endings.ts";
+import {
+  decideEnding,
+  type EndingCircumstances,
+  isNormalPace,
+  isNormalWait,
+  type RequestEnding,
+} from "./request-endings.ts";
 import type { RequestLog } from "./request-log.ts";
 import { requireSchemaKeywords } from "./schema-support.ts";
-import { settle } from "./settle.ts";
+import { settleRequest } from "./settle.ts";
 
 /** Serves a request. Throws errors until the reply has started; afterwards it sends them itself. */
 export async function serveRequest(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
@@ -137,7 +143,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
     reasoningContent: key.reasoningContent,
   };
   const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
-  const outputTokensMax = outputTokensLeft(model, { cap: outputCap(model, ask), promptTokens });
+  const outputTokensMax = computeOutputTokensLeft(model, { cap: computeOutputCap(model, ask), promptTokens });
   const { clock } = gw;
   const stream = writer && new DeltaJoiner({ writer, reply: call.reply, clock, perSecondMax: model.speedMax });
   const relay = new Relay({
@@ -211,7 +217,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const usage = { promptTokens, completionTokens, reasoningTokens: thinksApart ? counts.reasoningTokens : undefined };
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
     requestLog.step("settle");
-    const settling = settle(gw, {
+    const settling = settleRequest(gw, {
       ...{ call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish },
     });
     // A response in one piece is built while the database commits the settlement, and sent after the commit.
@@ -255,7 +261,7 @@ function explains(
   model: string,
   { queueMs, pace }: DispatchResult,
   { startedAt, promptTokens, counts }: { startedAt: number; promptTokens: number; counts: OutputCount },
-): Pick<EndingFacts, "waitExplained" | "paceExplained"> {
+): Pick<EndingCircumstances, "waitExplained" | "paceExplained"> {
   const usual = dispatcher.speedOf(model);
   const waitedMs = clock.monotonic() - startedAt - (queueMs ?? 0);
   const tokens = counts.answerTokens + counts.reasoningTokens;

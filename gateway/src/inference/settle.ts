@@ -3,11 +3,11 @@ import { ZERO } from "../base/money.ts";
 import type { EndpointName, FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { KeyHolder } from "../keys/keys.ts";
-import { chargeAmount } from "../ledger/request-costs.ts";
+import { computeChargeAmount } from "../ledger/request-costs.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { OutputCount } from "../metering/meter.ts";
 import type { Hold } from "./admit.ts";
-import type { Call } from "./call.ts";
+import type { Call } from "./call-interface.ts";
 import type { Gateway } from "./gateway.ts";
 import type { RequestEnding } from "./request-endings.ts";
 
@@ -29,12 +29,12 @@ interface Closing {
  * Settles the request. Afterwards the charge is final: it is in the ledger, or in this gateway's spool (settlements on
  * disk that wait for the database).
  */
-export async function settle(gw: Gateway, closing: Closing): Promise<void> {
+export async function settleRequest(gw: Gateway, closing: Closing): Promise<void> {
   const { call, key, model, hold, promptTokens, counts, result, ending } = closing;
   const durationMs = gw.clock.monotonic() - call.arrivedAt;
   const output = counts.answerTokens + counts.reasoningTokens;
   const used = { prompt: promptTokens, output };
-  const charge = ending.billed === "nothing" ? ZERO : chargeAmount(model.prices, used, hold.amount);
+  const charge = ending.billed === "nothing" ? ZERO : computeChargeAmount(model.prices, used, hold.amount);
   const { endpoint } = closing;
   const { outcome } = ending;
   const { queueMs, ttftMs } = result;

@@ -9,7 +9,7 @@ import type { FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { ChatMessage, Prompt } from "../metering/meter.ts";
-import { outputTokensLeft } from "./admit.ts";
+import { computeOutputTokensLeft } from "./admit.ts";
 import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
 
@@ -52,7 +52,7 @@ export async function runUnpaidJob(
   const [prompt, body] = promptOf(job);
   const { tokens: promptTokens } = await meter.countPrompt(prompt, model.contextLimit);
   const cap = model.kind === "embedding" ? 0 : job.outputTokensMax;
-  const outputTokensMax = outputTokensLeft(model, { cap, promptTokens });
+  const outputTokensMax = computeOutputTokensLeft(model, { cap, promptTokens });
   const vectorsDue = model.kind === "embedding" ? texts.length : 0;
   const endpoint = model.kind === "embedding" ? ("embedding" as const) : ("chat" as const);
   const relay = new Relay({ model, endpoint, meter, outputTokensMax, vectorsDue, stream: null });

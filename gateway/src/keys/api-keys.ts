@@ -4,10 +4,10 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow } from "../db/rows.ts";
-import { LimitOverrides, openSecretStore, SecretRecord, type Secrets, type SecretsOptions } from "./keys.ts";
+import { changeKey, type KeyChange, type KeySettings } from "./key-settings.ts";
+import { LimitOverrides, openSecretStore, SecretRecord, type SecretStore, type SecretsOptions } from "./keys.ts";
 import { computeFingerprint } from "./peppers.ts";
-import { makeSecret } from "./secrets.ts";
-import { changeKey, type KeyChange, type KeySettings } from "./settings.ts";
+import { makeSecret } from "./secret-format.ts";
 
 const ApiKeyRecord = SecretRecord.extend({
   /** Limits that an operator has set for this key. */
@@ -29,7 +29,7 @@ const ApiKeyRecord = SecretRecord.extend({
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
-export interface ApiKeys extends Secrets<ApiKeyRecord> {
+export interface ApiKeys extends SecretStore<ApiKeyRecord> {
   /**
    * Creates a key. `by` is the creator's identity, or null for the platform. Throws `TooManyOpen` at the account's
    * limit.

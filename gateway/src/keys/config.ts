@@ -1,5 +1,5 @@
 /** The settings of API keys: the secret that hashes them (the pepper), and its replacement. */
-import { declareSettings, findRotationMistakes, text } from "../base/settings.ts";
+import { declareSettings, findRotationMistakes, textSetting } from "../base/settings.ts";
 
 interface KeysConfig {
   /** The secret for hashing keys and tokens. Undefined: the pepper in the data directory is used. */
@@ -14,17 +14,17 @@ const long = { matches: /^.{32}/s, rule: "have 32 characters or more", secret: t
 export const keySettings = declareSettings({
   title: "API keys",
   settings: {
-    KEY_PEPPER: text({
+    KEY_PEPPER: textSetting({
       ...long,
       without: "generated and kept in `DATA_DIR`",
       help: "Secret that hashes all API keys, required when `DATABASE_URL` is set; losing it invalidates all keys.",
     }),
-    KEY_PEPPER_OLD: text({
+    KEY_PEPPER_OLD: textSetting({
       ...long,
       help: "The previous pepper, still accepted while you replace `KEY_PEPPER`.",
       see: "[Secrets](secrets.md)",
     }),
-    KEY_PEPPER_NEXT: text({
+    KEY_PEPPER_NEXT: textSetting({
       ...long,
       help: "The pepper that will replace `KEY_PEPPER`; gateways already accept it.",
       see: "[Secrets](secrets.md)",

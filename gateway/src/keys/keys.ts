@@ -3,7 +3,7 @@
  * secret, at most 60 s for an invalid one, both bounded in number. So a busy key costs no query, and a wrong one at
  * most one query per minute.
  */
-import { ACTIVE_HOST_TOKENS_MAX, ACTIVE_KEYS_MAX } from "@tollgate/api/bounds.ts";
+import { ACTIVE_HOST_TOKENS_MAX, ACTIVE_KEYS_MAX } from "@tollgate/api/api-limits.ts";
 import { describeSecretCountLimit } from "@tollgate/api/console/keys.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -17,7 +17,7 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { recordLastUse } from "./last-used.ts";
 import { matchPepper, type Peppers } from "./peppers.ts";
 import { openRehashing } from "./rehashing.ts";
-import { bearerToken, computeCacheKey, extractTokenReference, makeSecret, type SecretKind } from "./secrets.ts";
+import { bearerToken, computeCacheKey, extractTokenReference, makeSecret, type SecretPrefix } from "./secret-format.ts";
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
@@ -61,7 +61,7 @@ export type KeyHolder = z.infer<typeof KeyHolder>;
 /** Adds the secret's stored hash and, if queried, the pepper that it was hashed with. */
 const StoredHolder = KeyHolder.extend({ hash: column.bytes, pepper: z.string().nullable() });
 
-export interface Secrets<Record extends SecretRecord = SecretRecord> {
+export interface SecretStore<Record extends SecretRecord = SecretRecord> {
   /** Issues a secret. Its token is returned only here. Throws `TooManyOpen` at the account's limit. */
   issue(accountId: Uuid, name: string): Promise<{ id: Uuid; token: string }>;
   /** Returns the holder of the secret in an Authorization header. Undefined if the secret is invalid for any reason. */
@@ -123,7 +123,7 @@ export interface SecretsOptions extends Peppers {
 
 /** A kind of secret (API key or host token): its table, and its own fields. */
 interface Kind<Record extends SecretRecord> {
-  kind: SecretKind;
+  kind: SecretPrefix;
   table: keyof typeof ACTIVE_SECRETS_MAX;
   /** SQL of the holder's fields, with the table's row as `k`. `$1` is the reference of the presented secret. */
   holder: string;
@@ -138,7 +138,7 @@ interface Kind<Record extends SecretRecord> {
   record: { schema: z.ZodType<Record, Record>; columns: string; from: string };
 }
 
-interface OpenSecrets<Record extends SecretRecord> extends Secrets<Record> {
+interface OpenSecrets<Record extends SecretRecord> extends SecretStore<Record> {
   /**
    * Runs `act`, which may add an active secret, in a transaction. If the account then exceeds its limit, rolls back and
    * throws `TooManyOpen`.
@@ -154,7 +154,7 @@ interface OpenSecrets<Record extends SecretRecord> extends Secrets<Record> {
   changed(id: Uuid): Promise<void>;
 }
 
-export const openHostTokenService = (options: SecretsOptions): Secrets =>
+export const openHostTokenService = (options: SecretsOptions): SecretStore =>
   openSecretStore(
     {
       kind: "tht",

@@ -7,7 +7,7 @@ import { createHmac } from "node:crypto";
 import type pg from "pg";
 import { z } from "zod";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
-import { hashToken, isSameHash } from "./secrets.ts";
+import { hashToken, isSameHash } from "./secret-format.ts";
 
 /** The migration that adds the columns for peppers. */
 export const PEPPERS_MIGRATION = 29;

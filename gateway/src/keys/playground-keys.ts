@@ -9,7 +9,7 @@ import type { Broadcast } from "../db/broadcast.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { SECRET_CHANGE_TOPICS } from "./keys.ts";
 import { computeFingerprint } from "./peppers.ts";
-import { makeSecret } from "./secrets.ts";
+import { makeSecret } from "./secret-format.ts";
 
 const NAME = "Playground";
 const HOURS_MAX = 12;

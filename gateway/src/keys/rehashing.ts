@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { Log } from "../base/log.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { computeFingerprint, type Peppers } from "./peppers.ts";
-import { hashToken } from "./secrets.ts";
+import { hashToken } from "./secret-format.ts";
 
 interface Options extends Peppers {
   pool: pg.Pool;

@@ -1,11 +1,11 @@
 /** Opens the keys and tokens that the HTTP routes use. */
 import type { ApiKeys } from "./api-keys.ts";
-import { openHostTokenService, type Secrets, type SecretsOptions } from "./keys.ts";
+import { openHostTokenService, type SecretStore, type SecretsOptions } from "./keys.ts";
 import { openPlaygroundKeys, type PlaygroundKeys } from "./playground-keys.ts";
 
 export interface KeyServices {
   apiKeys: ApiKeys;
-  hostTokens: Secrets;
+  hostTokens: SecretStore;
   /** The keys of the console's playground. */
   sessionKeys: PlaygroundKeys;
 }

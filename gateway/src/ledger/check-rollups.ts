@@ -82,7 +82,7 @@ const slots = (keptFrom: string): string => `(
  * `keptFrom`: the start of the oldest month whose records all exist. `performance`: the table or view with all
  * performance counts.
  */
-export const rollupChecks = (keptFrom: string, performance: string): RollupCheck[] => [
+export const listRollupChecks = (keptFrom: string, performance: string): RollupCheck[] => [
   {
     name: "the daily rollups by request label are the sums of their requests",
     counts: "select count(*) from label_day",

@@ -9,12 +9,12 @@ import { findPerformanceTable, hasClosedDays, hasPerformanceDayTable } from "../
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import {
   DAY_ROLLUP_CHECKS,
+  listRollupChecks,
   performanceDayRollupCheck,
   performanceRollupCheck,
   type RollupCheck,
-  rollupChecks,
 } from "./check-rollups.ts";
-import { ledgerViewsClause } from "./sql-views.ts";
+import { buildLedgerViewsClause } from "./sql-views.ts";
 import { hasWithheldSharesReserve } from "./withheld-shares-reserve.ts";
 
 interface CheckResult {
@@ -312,14 +312,14 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     await client.query("set local statement_timeout = 0");
     // Larger memory for sums over all records. Safe, because only one check runs at a time.
     await client.query("set local work_mem = '64MB'");
-    const books = await ledgerViewsClause(client);
+    const books = await buildLedgerViewsClause(client);
     const results: CheckResult[] = [];
     const checks = [
       ...CHECKS,
       ...((await hasWithheldSharesReserve(client)) ? CHECKS_OF_RESERVE : CHECKS_WITHOUT_RESERVE),
     ];
     const performance = await findPerformanceTable(client);
-    checks.push(...rollupChecks(KEPT_FROM, performance));
+    checks.push(...listRollupChecks(KEPT_FROM, performance));
     if (await hasClosedDays(client)) checks.push(...DAY_ROLLUP_CHECKS, performanceRollupCheck(performance));
     if (await hasPerformanceDayTable(client)) checks.push(performanceDayRollupCheck(performance));
     for (const { name, counts, differs } of checks) {

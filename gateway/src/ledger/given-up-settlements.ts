@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import { column, queryOne, row } from "../db/rows.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settlement-sql.ts";
 
 /** The migration that adds the table `settlement_given_up`. */
 export const GIVEN_UP_MIGRATION = 61;

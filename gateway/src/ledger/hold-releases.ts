@@ -6,7 +6,7 @@ import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { openRetryPauses } from "../base/retry-pauses.ts";
-import { isBug } from "../db/errors.ts";
+import { isProgrammingError } from "../db/errors.ts";
 
 const WAIT_MAX_MS = 1_000;
 
@@ -38,7 +38,7 @@ export function openHoldReleases(options: ReleaseOptions): Releases {
       try {
         return await release(id);
       } catch (error) {
-        if (!isBug(error)) await pauses.after(failures);
+        if (!isProgrammingError(error)) await pauses.after(failures);
         else return tellBug(id, error);
       }
     }

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { HoldOrder } from "./hold.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settlement-sql.ts";
 import {
   HoldLine,
   holdToJson,

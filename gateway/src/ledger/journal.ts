@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
-import type { DiskFile } from "./disk.ts";
+import type { DiskFile } from "./disk-interface.ts";
 import { formatJournalLine, type JournalEntry, type JournalGap, readJournal } from "./journal-lines.ts";
 import { removeIfExists, type Spool, writeAll } from "./spool.ts";
 import { openIfExists, readTextFrom } from "./spool-replay.ts";

@@ -12,7 +12,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settlement-sql.ts";
 import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "./testing.ts";
 
 const LEASE_S = 60;

@@ -20,7 +20,7 @@ import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from 
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settlement-sql.ts";
 
 const GATEWAYS = 3;
 const BUILDERS = 3;

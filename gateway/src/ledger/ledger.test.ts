@@ -12,7 +12,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settlement-sql.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;

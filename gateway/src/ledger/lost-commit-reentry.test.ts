@@ -10,7 +10,7 @@ import { type Pico, pico } from "../base/money.ts";
 import { computeHostShare, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
-import { type Disk, systemDisk } from "./disk.ts";
+import { type Disk, systemDisk } from "./disk-interface.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { formatJournalLine, type JournalEntry, readJournal } from "./journal-lines.ts";
 import { type Ledger, openLedger } from "./ledger.ts";

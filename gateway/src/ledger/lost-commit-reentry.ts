@@ -17,7 +17,7 @@ import type { Ledger } from "./ledger.ts";
 /** The batch size of the ledger, and how many requests are entered concurrently. */
 const AT_ONCE = 128;
 
-export interface NotEntered {
+export interface FailedReentry {
   kind: JournalEntry["kind"] | "journal";
   id: string;
   reason: string;
@@ -26,7 +26,7 @@ export interface NotEntered {
 export interface LostCommitsReentryResult {
   /** How many lost items were entered again, by kind. */
   entered: Record<string, number>;
-  notEntered: NotEntered[];
+  notEntered: FailedReentry[];
 }
 
 export const createEmptyReentryResult = (): LostCommitsReentryResult => ({ entered: {}, notEntered: [] });
@@ -68,7 +68,7 @@ export class LostRequestsReentry {
   readonly #options: RequestsOptions;
   entered = 0;
   /** Requests that cannot be entered or were charged only in part, and missing or unreadable parts of the journal. */
-  #refused: NotEntered[] = [];
+  #refused: FailedReentry[] = [];
   /** Requests that another run may enter. Undefined: no run has read the journal to its end yet. */
   #waiting: WaitingRequest[] | undefined;
   /** Entered requests for which it was not checked yet whether they were charged in full. */
@@ -78,7 +78,7 @@ export class LostRequestsReentry {
     this.#options = options;
   }
 
-  get notEntered(): NotEntered[] {
+  get notEntered(): FailedReentry[] {
     const waiting = (this.#waiting ?? []).map(({ entry, reason, isPassing }) =>
       requestNote(idOf(entry), isPassing ? `${reason}; it is tried again` : reason),
     );
@@ -173,7 +173,7 @@ export class LostRequestsReentry {
   }
 }
 
-const requestNote = (id: Uuid, reason: string): NotEntered => ({ kind: "request", id: publicId("req", id), reason });
+const requestNote = (id: Uuid, reason: string): FailedReentry => ({ kind: "request", id: publicId("req", id), reason });
 
 /** `tables` is null if the change is not entered yet, because of a locked row or another passing problem. */
 const Entered = row({ id: column.uuid, tables: z.array(z.string()).nullable() });
@@ -277,7 +277,7 @@ function count(into: LostCommitsReentryResult, what: string, by: number): void {
   if (by > 0) into.entered[what] = (into.entered[what] ?? 0) + by;
 }
 
-const unreadNote = (unread: number): NotEntered => ({
+const unreadNote = (unread: number): FailedReentry => ({
   kind: "journal",
   id: `${unread} lines`,
   reason: "the journal has lines that are damaged, or that another version of the gateway wrote",
@@ -290,7 +290,7 @@ const GAPS: Record<JournalGap["reason"], string> = {
 };
 
 /** Lists commits that the failover may have lost and that the journal does not have. */
-const gapNotes = (entries: JournalEntry[], lostSince: number): NotEntered[] =>
+const gapNotes = (entries: JournalEntry[], lostSince: number): FailedReentry[] =>
   entries
     .filter((entry): entry is JournalGap => entry.kind === "gap" && entry.to >= lostSince)
     .map(({ lines, from, to, reason }) => ({

@@ -1,7 +1,7 @@
 /** Tracks the settlements in progress, and which of them are safe: in the ledger, on disk, or given up. */
 import type { Deadline } from "../base/deadlines.ts";
 import { type SetEntry, ShortLivedSet } from "../base/short-lived-collections.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settlement-sql.ts";
 
 export interface PendingSettlement {
   settlement: Settlement;

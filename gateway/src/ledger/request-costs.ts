@@ -14,7 +14,7 @@ export function computeHoldAmount(prices: TokenPrices, tokens: { prompt: number;
 }
 
 /** The actual cost of a request's tokens. Never above the hold, because the meter enforces the output limit. */
-export function chargeAmount(prices: TokenPrices, tokens: { prompt: number; output: number }, hold: Pico): Pico {
+export function computeChargeAmount(prices: TokenPrices, tokens: { prompt: number; output: number }, hold: Pico): Pico {
   const charge = pico(cost(tokens.prompt, prices.in) + cost(tokens.output, prices.out));
   invariant(charge <= hold, `charge ${charge} exceeds its hold ${hold}`);
   return charge;

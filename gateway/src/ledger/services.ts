@@ -5,12 +5,12 @@ import { type BalanceChanges, openBalanceChangeReader } from "./balance-changes.
 import { GIVEN_UP_MIGRATION, type GivenUpSettlements, openGivenUpSettlements } from "./given-up-settlements.ts";
 import { type HostMoney, openHostMoneyReader } from "./host-money.ts";
 import type { Ledger } from "./ledger.ts";
-import { openAccountStatement, type Statement } from "./statement.ts";
+import { openAccountStatement, type StatementReader } from "./statement.ts";
 import { openWithheldSharesReserve, type WithheldSharesReserve } from "./withheld-shares-reserve.ts";
 
 export interface LedgerServices {
   ledger: Ledger;
-  statement: Statement;
+  statement: StatementReader;
   /** Returns the requests and transfers that changed an account's balance in a span of time. */
   moves: (accountId: Uuid, span: { from: Date; to: Date }) => Promise<BalanceChanges>;
   /** Returns what a host is owed, and how much of it can be paid out. */

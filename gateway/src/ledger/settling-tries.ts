@@ -4,9 +4,9 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../base/money.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
-import { isBug, isDataFault, isStatementRefused } from "../db/errors.ts";
+import { isDataFault, isProgrammingError, isStatementRefused } from "../db/errors.ts";
 import type { HoldOrder } from "./hold.ts";
-import type { Settlement, SettleOutcome } from "./settlement.ts";
+import type { Settlement, SettleOutcome } from "./settlement-sql.ts";
 import type { Spool } from "./spool.ts";
 
 /** Counts of settlements and of the tries to enter them, since the gateway's start. */
@@ -133,7 +133,7 @@ export class SettlingTries {
     this.tallies.retried += 1;
     const { log, sparing } = this.#options;
     const request = publicId("req", id);
-    if (isBug(error))
+    if (isProgrammingError(error))
       sparing.error(request, { request, err: error }, "settling a request failed unexpectedly; retrying");
     else log.debug({ request, err: error }, "retrying a settlement");
   }

@@ -9,7 +9,7 @@ import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES, WITHHELD_REASONS } from "../base/states.ts";
 import type { HoldOrder } from "./hold.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settlement-sql.ts";
 
 /**
  * The version of the fields below. Lines of newer versions, and lines with unknown fields, are left for newer gateways.

@@ -12,9 +12,9 @@ import { basename, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { isBug, isDataFault } from "../db/errors.ts";
-import type { Disk, DiskFile } from "./disk.ts";
-import type { Settlement, SettleOutcome } from "./settlement.ts";
+import { isDataFault, isProgrammingError } from "../db/errors.ts";
+import type { Disk, DiskFile } from "./disk-interface.ts";
+import type { Settlement, SettleOutcome } from "./settlement-sql.ts";
 import { parseSpoolOwner, removeIfExists, type Spool, type SpoolOwner } from "./spool.ts";
 import { readLines } from "./spool-lines.ts";
 
@@ -84,7 +84,7 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
         if (result.status === "fulfilled") {
           known.add(id);
           if (result.value === "settled" || result.value === "late") entered += 1;
-        } else if (isBug(result.reason)) {
+        } else if (isProgrammingError(result.reason)) {
           log.error({ request: publicId("req", id), err: result.reason, file: name }, "spooled settlement failed");
         }
       }

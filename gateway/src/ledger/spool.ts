@@ -9,8 +9,8 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { type Disk, type DiskFile, systemDisk } from "./disk.ts";
-import type { Settlement } from "./settlement.ts";
+import { type Disk, type DiskFile, systemDisk } from "./disk-interface.ts";
+import type { Settlement } from "./settlement-sql.ts";
 import { formatSettlementLine } from "./spool-lines.ts";
 
 /** The file for settlements that the database refused permanently, which an operator must handle. */

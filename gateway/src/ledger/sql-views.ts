@@ -31,7 +31,7 @@ const STORED = `
   )`;
 
 /** Returns the `with` clause that a ledger query must start with. Empty when the database has the views. */
-export async function ledgerViewsClause(db: pg.Pool | pg.PoolClient): Promise<string> {
+export async function buildLedgerViewsClause(db: pg.Pool | pg.PoolClient): Promise<string> {
   const { isDerived } = await queryOne(db, Derived, `select to_regclass('ledger_book') is not null as "isDerived"`);
   return isDerived ? "" : `with ${STORED} `;
 }

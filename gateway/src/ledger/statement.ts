@@ -9,7 +9,7 @@ import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { ledgerViewsClause } from "./sql-views.ts";
+import { buildLedgerViewsClause } from "./sql-views.ts";
 
 const StatementLine = row({
   /** The line's position, which increases with time. Also the cursor of a page. */
@@ -131,16 +131,16 @@ function linesText(books: string): string {
    order by e.position desc limit $3`;
 }
 
-export interface Statement {
+export interface StatementReader {
   lines(accountId: Uuid, page: { before?: string | undefined; limit: number }): Promise<StatementLine[]>;
   /** Without a page, returns the whole statement, read in one snapshot. */
   byDay(accountId: Uuid, page?: { before: string | undefined; limit: number | undefined }): Promise<StatementRow[]>;
 }
 
-export function openAccountStatement({ pool }: { pool: pg.Pool }): Statement {
+export function openAccountStatement({ pool }: { pool: pg.Pool }): StatementReader {
   return {
     lines: async (accountId, { before, limit }) =>
-      queryRows(pool, StatementLine, linesText(await ledgerViewsClause(pool)), [accountId, before ?? null, limit]),
+      queryRows(pool, StatementLine, linesText(await buildLedgerViewsClause(pool)), [accountId, before ?? null, limit]),
     async byDay(accountId, { before, limit } = { before: undefined, limit: undefined }) {
       const end = before === undefined ? null : endOfDayAfter(before);
       const oldest =

@@ -10,7 +10,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import type { HoldOrder } from "./hold.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settlement-sql.ts";
 
 export const newId = newIds(systemClock, systemRandom());
 

@@ -13,7 +13,7 @@ import { openPayoutBatches } from "../operators/payouts.ts";
 import { checkLedger } from "./check.ts";
 import { openHostMoneyReader } from "./host-money.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import type { Settlement } from "./settlement.ts";
+import type { Settlement } from "./settlement-sql.ts";
 import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "./testing.ts";
 import { openWithheldSharesReserve, type WithheldSharesReserve } from "./withheld-shares-reserve.ts";
 

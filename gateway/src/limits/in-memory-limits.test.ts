@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "../base/testing.ts";
 import { LimitCounts, openMemoryLimits } from "./in-memory-limits.ts";
-import { DEFAULT_LIMITS } from "./limits.ts";
+import { DEFAULT_KEY_LIMITS } from "./limits.ts";
 
 test("limits in memory drop the counts of idle keys, and keep those of keys with requests in flight", async () => {
   const clock = manualClock();
   const board = new LimitCounts();
   const limits = openMemoryLimits({ clock, board });
   for (let i = 0; i < 1_000; i++) {
-    await limits.enter(`key-${i}`, "r", DEFAULT_LIMITS);
+    await limits.enter(`key-${i}`, "r", DEFAULT_KEY_LIMITS);
     await limits.enterModel(`model-${i}`, "r", 1);
     if (i === 0) continue;
     await limits.leave(`key-${i}`, "r", 10);

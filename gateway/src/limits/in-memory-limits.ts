@@ -7,7 +7,7 @@ import { createReachableDependency } from "../base/dependency.ts";
 import { HeldLeases } from "./held-leases.ts";
 import {
   assertValidCount,
-  checkLimits,
+  assertValidLimits,
   countsTowardRequestLimit,
   findExceededLimit,
   type KeyLimits,
@@ -130,7 +130,7 @@ export function openMemoryLimits({
   return {
     health: createReachableDependency("limits"),
     async enter(keyId: string, id: string, limits: KeyLimits) {
-      checkLimits(limits);
+      assertValidLimits(limits);
       const at = clock.monotonic();
       const minute = currentMinute();
       const window = board.window(keyId, minute);
@@ -144,7 +144,7 @@ export function openMemoryLimits({
     },
 
     async standing(keyId, limits) {
-      checkLimits(limits);
+      assertValidLimits(limits);
       const minute = currentMinute();
       const window = board.window(keyId, minute);
       return makeAdmissionResult(null, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits).standing;

@@ -7,7 +7,14 @@ import { type Channel, ChannelError, LOWEST_FREE_MESSAGE_KIND } from "../base/ch
 import type { Clock } from "../base/clock.ts";
 import { createReachableDependency } from "../base/dependency.ts";
 import { type LimitCounts, openMemoryLimits } from "./in-memory-limits.ts";
-import { assertValidCount, checkLimits, type KeyLimits, type LimitEntry, type Limits, type Refusal } from "./limits.ts";
+import {
+  assertValidCount,
+  assertValidLimits,
+  type KeyLimits,
+  type LimitEntry,
+  type LimitRefusal,
+  type Limits,
+} from "./limits.ts";
 
 const KINDS = { enter: 0, standing: 1, leave: 2, enterModel: 3, leaveModel: 4 };
 const kind = (name: keyof typeof KINDS): number => LOWEST_FREE_MESSAGE_KIND + KINDS[name];
@@ -54,13 +61,13 @@ export function openLimitsOfPrimary(channel: Channel): Limits {
   return {
     health: createReachableDependency("limits"),
     async enter(keyId, id, limits) {
-      checkLimits(limits);
+      assertValidLimits(limits);
       const { requestsPerMinute, tokensPerMinute, inFlight } = limits;
       const words = join(keyId, id, requestsPerMinute, tokensPerMinute, inFlight);
       return readEntry((await channel.ask(kind("enter"), words)).text, limits);
     },
     async standing(keyId, limits) {
-      checkLimits(limits);
+      assertValidLimits(limits);
       const { requestsPerMinute, tokensPerMinute, inFlight } = limits;
       const words = join(keyId, requestsPerMinute, tokensPerMinute, inFlight);
       return readEntry((await channel.ask(kind("standing"), words)).text, limits).standing;
@@ -111,5 +118,5 @@ function readEntry(text: string, limits: KeyLimits): LimitEntry {
     resetTokensMs: Number(resetMs),
   };
   if (code === undefined) return { admitted: true, standing };
-  return { admitted: false, code: code as Refusal, retryAfterS: Number(retryAfterS), standing };
+  return { admitted: false, code: code as LimitRefusal, retryAfterS: Number(retryAfterS), standing };
 }

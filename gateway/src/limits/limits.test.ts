@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { waitOneTurn } from "../base/testing.ts";
-import { DEFAULT_LIMITS, formatResetDelay, type LimitEntry, type Limits, rateLimitHeaders } from "./limits.ts";
+import { DEFAULT_KEY_LIMITS, formatResetDelay, type LimitEntry, type Limits, rateLimitHeaders } from "./limits.ts";
 import {
   findValkeyServer,
   type LimitsFixture,
@@ -72,18 +72,18 @@ function suite(openBench: () => Promise<LimitsFixture>): void {
       remainingTokens: 2_000_000,
       resetTokensMs: 60_000,
     };
-    for (let i = 0; i < 3; i++) assert.deepEqual(await limits.standing(KEY, DEFAULT_LIMITS), fresh);
-    const { standing } = await limits.enter(KEY, "r1", DEFAULT_LIMITS);
+    for (let i = 0; i < 3; i++) assert.deepEqual(await limits.standing(KEY, DEFAULT_KEY_LIMITS), fresh);
+    const { standing } = await limits.enter(KEY, "r1", DEFAULT_KEY_LIMITS);
     await limits.leave(KEY, "r1", 42);
-    assert.deepEqual(await limits.standing(KEY, DEFAULT_LIMITS), { ...standing, remainingTokens: 2_000_000 - 42 });
+    assert.deepEqual(await limits.standing(KEY, DEFAULT_KEY_LIMITS), { ...standing, remainingTokens: 2_000_000 - 42 });
     await bench.pass(60_000);
-    assert.deepEqual(await limits.standing(KEY, DEFAULT_LIMITS), fresh);
+    assert.deepEqual(await limits.standing(KEY, DEFAULT_KEY_LIMITS), fresh);
   });
 
   withBench("admits 600 requests per minute, and refuses the 601st until the next minute", async (bench, limits) => {
     await bench.pass(12_345);
     for (let i = 1; i <= 600; i++) {
-      const entry = await limits.enter(KEY, `r${i}`, DEFAULT_LIMITS);
+      const entry = await limits.enter(KEY, `r${i}`, DEFAULT_KEY_LIMITS);
       assert.ok(entry.admitted, `request ${i}`);
       assert.equal(entry.standing.remainingRequests, 600 - i);
       await limits.leave(KEY, `r${i}`, 0);
@@ -97,14 +97,14 @@ function suite(openBench: () => Promise<LimitsFixture>): void {
       resetTokensMs: 47_655,
     };
     const refusal = { admitted: false, code: "rate_limit_requests", retryAfterS: 48, standing };
-    assert.deepEqual(await limits.enter(KEY, "r601", DEFAULT_LIMITS), refusal);
-    assert.deepEqual(await limits.enter(KEY, "r602", DEFAULT_LIMITS), refusal);
-    assert.ok((await limits.enter("key-2", "r603", DEFAULT_LIMITS)).admitted, "another key has its own window");
+    assert.deepEqual(await limits.enter(KEY, "r601", DEFAULT_KEY_LIMITS), refusal);
+    assert.deepEqual(await limits.enter(KEY, "r602", DEFAULT_KEY_LIMITS), refusal);
+    assert.ok((await limits.enter("key-2", "r603", DEFAULT_KEY_LIMITS)).admitted, "another key has its own window");
 
     await bench.pass(47_654);
-    assertRefused(await limits.enter(KEY, "r604", DEFAULT_LIMITS), "rate_limit_requests", 1);
+    assertRefused(await limits.enter(KEY, "r604", DEFAULT_KEY_LIMITS), "rate_limit_requests", 1);
     await bench.pass(1);
-    const fresh = await limits.enter(KEY, "r605", DEFAULT_LIMITS);
+    const fresh = await limits.enter(KEY, "r605", DEFAULT_KEY_LIMITS);
     assert.ok(fresh.admitted);
     assert.equal(fresh.standing.remainingRequests, 599);
     assert.equal(fresh.standing.resetRequestsMs, 60_000);
@@ -112,40 +112,40 @@ function suite(openBench: () => Promise<LimitsFixture>): void {
 
   withBench("admits 64 requests in flight, and the 65th when one of them ends", async (_bench, limits) => {
     for (let i = 1; i <= 64; i++)
-      assert.ok((await limits.enter(KEY, `r${i}`, DEFAULT_LIMITS)).admitted, `request ${i}`);
-    assertRefused(await limits.enter(KEY, "r65", DEFAULT_LIMITS), "rate_limit_streams", 1);
+      assert.ok((await limits.enter(KEY, `r${i}`, DEFAULT_KEY_LIMITS)).admitted, `request ${i}`);
+    assertRefused(await limits.enter(KEY, "r65", DEFAULT_KEY_LIMITS), "rate_limit_streams", 1);
     await limits.leave(KEY, "r7", 0);
-    assert.ok((await limits.enter(KEY, "r65", DEFAULT_LIMITS)).admitted);
-    assertRefused(await limits.enter(KEY, "r66", DEFAULT_LIMITS), "rate_limit_streams", 1);
+    assert.ok((await limits.enter(KEY, "r65", DEFAULT_KEY_LIMITS)).admitted);
+    assertRefused(await limits.enter(KEY, "r66", DEFAULT_KEY_LIMITS), "rate_limit_streams", 1);
   });
 
   withBench("refuses requests from exactly the token limit on, until the next minute", async (bench, limits) => {
     await bench.pass(30_000);
     await enterAndLeave(limits, "r1", 1_999_999);
-    const last = await limits.enter(KEY, "r2", DEFAULT_LIMITS);
+    const last = await limits.enter(KEY, "r2", DEFAULT_KEY_LIMITS);
     assert.ok(last.admitted, "one token is left");
     assert.equal(last.standing.remainingTokens, 1);
     await limits.leave(KEY, "r2", 1);
-    const refused = await limits.enter(KEY, "r3", DEFAULT_LIMITS);
+    const refused = await limits.enter(KEY, "r3", DEFAULT_KEY_LIMITS);
     assertRefused(refused, "rate_limit_tokens", 30);
     assert.equal(refused.standing.remainingTokens, 0);
     await bench.pass(30_000);
-    assert.ok((await limits.enter(KEY, "r4", DEFAULT_LIMITS)).admitted);
+    assert.ok((await limits.enter(KEY, "r4", DEFAULT_KEY_LIMITS)).admitted);
   });
 
   withBench("lets one large request exceed the token limit, and refuses the next request", async (_bench, limits) => {
     await enterAndLeave(limits, "r1", 5_000_000);
-    const refused = await limits.enter(KEY, "r2", DEFAULT_LIMITS);
+    const refused = await limits.enter(KEY, "r2", DEFAULT_KEY_LIMITS);
     assertRefused(refused, "rate_limit_tokens", 60);
     assert.equal(refused.standing.remainingTokens, 0);
   });
 
   withBench("counts a request's tokens in the minute in which the request ends", async (bench, limits) => {
     await bench.pass(59_000);
-    assert.ok((await limits.enter(KEY, "long", DEFAULT_LIMITS)).admitted);
+    assert.ok((await limits.enter(KEY, "long", DEFAULT_KEY_LIMITS)).admitted);
     await bench.pass(2_000);
     await limits.leave(KEY, "long", 2_000_000);
-    assertRefused(await limits.enter(KEY, "next", DEFAULT_LIMITS), "rate_limit_tokens", 59);
+    assertRefused(await limits.enter(KEY, "next", DEFAULT_KEY_LIMITS), "rate_limit_tokens", 59);
   });
 
   withBench(
@@ -251,7 +251,7 @@ function suite(openBench: () => Promise<LimitsFixture>): void {
     );
     assert.equal(entries.filter((entry) => entry.admitted).length, 600);
     const slots = await Promise.all(
-      Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? one : other).enter("key-2", `r${i}`, DEFAULT_LIMITS)),
+      Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? one : other).enter("key-2", `r${i}`, DEFAULT_KEY_LIMITS)),
     );
     assert.equal(slots.filter((entry) => entry.admitted).length, 64);
   });
@@ -263,7 +263,7 @@ function assertRefused(entry: LimitEntry, code: string, retryAfterS: number): vo
 }
 
 async function enterAndLeave(limits: Limits, id: string, tokens: number): Promise<void> {
-  assert.ok((await limits.enter(KEY, id, DEFAULT_LIMITS)).admitted);
+  assert.ok((await limits.enter(KEY, id, DEFAULT_KEY_LIMITS)).admitted);
   await limits.leave(KEY, id, tokens);
 }
 
@@ -272,7 +272,7 @@ test("rate-limit headers contain the current counts", async () => {
   const limits = await bench.gateway();
   assert.equal(bench.clock.now(), START_MS);
   await bench.pass(59_988);
-  const { standing } = await limits.enter(KEY, "r1", DEFAULT_LIMITS);
+  const { standing } = await limits.enter(KEY, "r1", DEFAULT_KEY_LIMITS);
   assert.deepEqual(rateLimitHeaders(standing), {
     "x-ratelimit-limit-requests": "600",
     "x-ratelimit-remaining-requests": "599",

@@ -26,7 +26,7 @@ export interface KeyLimits {
   inFlight: number;
 }
 
-export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
+export const DEFAULT_KEY_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
 
 /** Limits that were set for one key. Null: the default applies. */
 type SetLimits = { [Name in keyof KeyLimits]: number | null };
@@ -44,9 +44,9 @@ export function computeEffectiveLimits(set: { overrides: SetLimits | null; own: 
 /** The highest limits that an owner may set. */
 export function findHighestOwnerLimits(overrides: SetLimits | null): KeyLimits {
   return {
-    requestsPerMinute: overrides?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
-    tokensPerMinute: overrides?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
-    inFlight: overrides?.inFlight ?? DEFAULT_LIMITS.inFlight,
+    requestsPerMinute: overrides?.requestsPerMinute ?? DEFAULT_KEY_LIMITS.requestsPerMinute,
+    tokensPerMinute: overrides?.tokensPerMinute ?? DEFAULT_KEY_LIMITS.tokensPerMinute,
+    inFlight: overrides?.inFlight ?? DEFAULT_KEY_LIMITS.inFlight,
   };
 }
 
@@ -61,11 +61,11 @@ interface Standing {
 }
 
 /** The reasons for which a key's limits refuse a request. The model's limit is not included. */
-export type Refusal = Exclude<LimitOutcome, "rate_limit_sku_capacity">;
+export type LimitRefusal = Exclude<LimitOutcome, "rate_limit_sku_capacity">;
 
 export type LimitEntry =
   | { admitted: true; standing: Standing }
-  | { admitted: false; code: Refusal; retryAfterS: number; standing: Standing };
+  | { admitted: false; code: LimitRefusal; retryAfterS: number; standing: Standing };
 
 export interface Limits {
   /** Whether the limits server is reachable. */
@@ -135,7 +135,7 @@ interface Usage {
 }
 
 /** Returns the first limit that another request would exceed, or null. */
-export function findExceededLimit(used: Usage, limits: KeyLimits): Refusal | null {
+export function findExceededLimit(used: Usage, limits: KeyLimits): LimitRefusal | null {
   if (used.requests >= limits.requestsPerMinute) return "rate_limit_requests";
   if (used.tokens >= limits.tokensPerMinute) return "rate_limit_tokens";
   if (used.inFlight >= limits.inFlight) return "rate_limit_streams";
@@ -143,11 +143,11 @@ export function findExceededLimit(used: Usage, limits: KeyLimits): Refusal | nul
 }
 
 /** Whether a request with this result counts toward the request limit of the minute. */
-export const countsTowardRequestLimit = (refusal: Refusal | null): boolean => refusal !== "rate_limit_requests";
+export const countsTowardRequestLimit = (refusal: LimitRefusal | null): boolean => refusal !== "rate_limit_requests";
 
 /** The result of a check. `used`: the counts after it. `resetMs`: the time until the minute ends. */
 export function makeAdmissionResult(
-  refusal: Refusal | null,
+  refusal: LimitRefusal | null,
   used: { requests: number; tokens: number; resetMs: number },
   limits: KeyLimits,
 ): LimitEntry {
@@ -165,7 +165,7 @@ export function makeAdmissionResult(
   return { admitted: false, code: refusal, retryAfterS, standing };
 }
 
-export function checkLimits({ requestsPerMinute, tokensPerMinute, inFlight }: KeyLimits): void {
+export function assertValidLimits({ requestsPerMinute, tokensPerMinute, inFlight }: KeyLimits): void {
   assertValidCount("requestsPerMinute", requestsPerMinute);
   assertValidCount("tokensPerMinute", tokensPerMinute);
   assertValidCount("inFlight", inFlight);

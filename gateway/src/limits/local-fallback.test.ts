@@ -7,7 +7,7 @@ import { type ManualClock, manualClock } from "../base/testing.ts";
 import type { KeyLimits, Limits } from "./limits.ts";
 import { limitsWithLocalFallback } from "./local-fallback.ts";
 import { findValkeyServer, START_MS, startValkeyServer, type TestServer } from "./testing.ts";
-import { openValkeyLimits } from "./valkey.ts";
+import { openValkeyLimits } from "./valkey-limits.ts";
 
 const binary = findValkeyServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";

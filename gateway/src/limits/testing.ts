@@ -17,7 +17,7 @@ import { type ManualClock, manualClock } from "../base/testing.ts";
 import { LimitCounts, openMemoryLimits } from "./in-memory-limits.ts";
 import { LEASE_RENEWAL_INTERVAL_MS, type Limits } from "./limits.ts";
 import { openLimitsOfPrimary, serveLimitsToWorker } from "./limits-for-workers.ts";
-import { openValkeyLimits } from "./valkey.ts";
+import { openValkeyLimits } from "./valkey-limits.ts";
 
 /** A time at the start of a minute. */
 export const START_MS = Date.UTC(2030, 0, 1);

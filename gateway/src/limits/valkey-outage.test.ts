@@ -8,9 +8,9 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
-import { DEFAULT_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
+import { DEFAULT_KEY_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
 import { findValkeyServer, START_MS, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
-import { openValkeyLimits } from "./valkey.ts";
+import { openValkeyLimits } from "./valkey-limits.ts";
 import type { RedisWithScripts } from "./valkey-scripts.ts";
 
 const binary = findValkeyServer();
@@ -55,7 +55,7 @@ describe("limits during outages of Valkey", { skip }, () => {
   };
   const said = (text: string): Line[] => lines.filter((line) => line.msg.includes(text));
   const asked = (): Promise<unknown>[] => [
-    limits.enter(KEY, "refused", DEFAULT_LIMITS),
+    limits.enter(KEY, "refused", DEFAULT_KEY_LIMITS),
     limits.enterModel("m", "refused", 8),
   ];
   /** Returns how often the server has answered that it is read-only. */
@@ -73,7 +73,7 @@ describe("limits during outages of Valkey", { skip }, () => {
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= STEP_MS) {
       clock.advance(STEP_MS);
-      await limits.standing(KEY, DEFAULT_LIMITS);
+      await limits.standing(KEY, DEFAULT_KEY_LIMITS);
     }
   };
   const untilBack = (): Promise<true> =>
@@ -104,7 +104,7 @@ describe("limits during outages of Valkey", { skip }, () => {
   });
 
   test("refuses requests at once when the server is killed, and admits them after its restart", async () => {
-    const two = { ...DEFAULT_LIMITS, inFlight: 2 };
+    const two = { ...DEFAULT_KEY_LIMITS, inFlight: 2 };
     assert.ok((await limits.enter(KEY, "ended", two)).admitted);
     assert.equal(typeof limits.health.latencyMs, "number");
     await server.kill();
@@ -126,7 +126,7 @@ describe("limits during outages of Valkey", { skip }, () => {
   });
 
   test("restores the count of requests in flight after a restart with empty memory", async () => {
-    const two = { ...DEFAULT_LIMITS, inFlight: 2 };
+    const two = { ...DEFAULT_KEY_LIMITS, inFlight: 2 };
     for (const id of ["r1", "r2"]) assert.ok((await limits.enter(KEY, id, two)).admitted);
     assert.ok(await limits.enterModel("m", "r1", 1));
     await server.kill();
@@ -142,7 +142,7 @@ describe("limits during outages of Valkey", { skip }, () => {
   });
 
   test("refuses requests after a timeout, then at once, while Valkey is frozen; frees a refused request's slot later", async () => {
-    const one = { ...DEFAULT_LIMITS, inFlight: 1 };
+    const one = { ...DEFAULT_KEY_LIMITS, inFlight: 1 };
     server.freeze();
     const unseen = limits.enter(KEY, "unseen", one);
     const others = asked();
@@ -163,7 +163,7 @@ describe("limits during outages of Valkey", { skip }, () => {
 
   test("closes the connection to a server that stays frozen, and reconnects when the server responds", async () => {
     server.freeze();
-    const question = limits.standing(KEY, DEFAULT_LIMITS);
+    const question = limits.standing(KEY, DEFAULT_KEY_LIMITS);
     clock.advance(ANSWER_TIMEOUT_MS);
     await assert.rejects(question, LimitsUnavailable);
     await eventually("the connection is given up", async () => {
@@ -180,7 +180,7 @@ describe("limits during outages of Valkey", { skip }, () => {
   test("logs one outage when the server repeatedly returns and fails again", async () => {
     const unanswered = async (): Promise<void> => {
       server.freeze();
-      const question = limits.standing(KEY, DEFAULT_LIMITS);
+      const question = limits.standing(KEY, DEFAULT_KEY_LIMITS);
       clock.advance(ANSWER_TIMEOUT_MS);
       await assert.rejects(question, LimitsUnavailable);
       assert.equal(limits.health.isAway, true);
@@ -192,7 +192,7 @@ describe("limits during outages of Valkey", { skip }, () => {
   });
 
   test("refuses requests while the server is a read-only replica", async () => {
-    assert.ok((await limits.enter(KEY, "r1", DEFAULT_LIMITS)).admitted);
+    assert.ok((await limits.enter(KEY, "r1", DEFAULT_KEY_LIMITS)).admitted);
     await sendValkeyCommand(server.url, "REPLICAOF", "127.0.0.1", "1");
     for (const question of asked()) await assert.rejects(question, LimitsUnavailable);
     assert.equal(limits.health.isAway, true);
@@ -207,11 +207,11 @@ describe("limits during outages of Valkey", { skip }, () => {
     await sendValkeyCommand(server.url, "REPLICAOF", "NO", "ONE");
     const told = await back();
     assert.equal(told.cause, "error");
-    assert.ok((await limits.enter(KEY, "r2", DEFAULT_LIMITS)).admitted);
+    assert.ok((await limits.enter(KEY, "r2", DEFAULT_KEY_LIMITS)).admitted);
   });
 
   test("counts a request's tokens once when the server's reply was lost", async () => {
-    assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
+    assert.ok((await limits.enter(KEY, "ended", DEFAULT_KEY_LIMITS)).admitted);
     server.freeze();
     const left = limits.leave(KEY, "ended", 1_000);
     clock.advance(ANSWER_TIMEOUT_MS);
@@ -222,7 +222,7 @@ describe("limits during outages of Valkey", { skip }, () => {
     // The server executes the commands that it received before it froze, and their repetitions.
     for (let looks = 0; looks < 60; looks++) {
       await pass(STEP_MS);
-      const standing = await limits.standing(KEY, DEFAULT_LIMITS);
+      const standing = await limits.standing(KEY, DEFAULT_KEY_LIMITS);
       assert.equal(standing.remainingTokens, 2_000_000 - 1_000);
     }
   });
@@ -234,11 +234,11 @@ describe("limits during outages of Valkey", { skip }, () => {
     await assertRefusedAtOnce();
     await server.start();
     await back();
-    assert.ok((await limits.enter(KEY, "next", DEFAULT_LIMITS)).admitted);
+    assert.ok((await limits.enter(KEY, "next", DEFAULT_KEY_LIMITS)).admitted);
   });
 
   test("logs the tokens that it could not add when it closes during an outage", async () => {
-    assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
+    assert.ok((await limits.enter(KEY, "ended", DEFAULT_KEY_LIMITS)).admitted);
     await server.kill();
     await limits.leave(KEY, "ended", 77);
     await limits.close();
@@ -246,6 +246,6 @@ describe("limits during outages of Valkey", { skip }, () => {
       said("not counted").map(({ tokens }) => tokens),
       [77],
     );
-    await assert.rejects(limits.enter(KEY, "late", DEFAULT_LIMITS), LimitsUnavailable);
+    await assert.rejects(limits.enter(KEY, "late", DEFAULT_KEY_LIMITS), LimitsUnavailable);
   });
 });

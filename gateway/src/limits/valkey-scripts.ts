@@ -4,7 +4,7 @@
  * keys of one call share a hash tag.
  */
 import type { Redis } from "ioredis";
-import { MINUTE_MS, MODEL_SHARING_WINDOW_MS, type Refusal, SLOT_LEASE_MS } from "./limits.ts";
+import { type LimitRefusal, MINUTE_MS, MODEL_SHARING_WINDOW_MS, SLOT_LEASE_MS } from "./limits.ts";
 
 /** The counts of a minute are kept for two, so that clock differences cannot end the minute early. */
 const WINDOW_TTL_MS = 2 * MINUTE_MS;
@@ -127,7 +127,7 @@ export type RedisWithScripts = Redis &
   Record<keyof typeof VALKEY_SCRIPTS, (...words: (string | number)[]) => Promise<unknown>>;
 
 /** The results of a check, by the number that ENTER returns. */
-export const REFUSALS_BY_ENTER_RESULT: readonly (Refusal | null)[] = [
+export const REFUSALS_BY_ENTER_RESULT: readonly (LimitRefusal | null)[] = [
   null,
   "rate_limit_requests",
   "rate_limit_tokens",

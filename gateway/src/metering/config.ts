@@ -1,5 +1,5 @@
 /** The settings of the model catalogue. */
-import { declareSettings, text } from "../base/settings.ts";
+import { declareSettings, textSetting } from "../base/settings.ts";
 
 interface CatalogueConfig {
   catalogueFile: string | undefined;
@@ -8,7 +8,7 @@ interface CatalogueConfig {
 export const catalogueSettings = declareSettings({
   title: "Models",
   settings: {
-    CATALOGUE_FILE: text({
+    CATALOGUE_FILE: textSetting({
       without: "the built-in catalogue",
       help: "JSON file with the models and their prices, in the format of `gateway/catalogue/models.json`.",
     }),

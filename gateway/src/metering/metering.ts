@@ -3,11 +3,11 @@ import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Log } from "../base/log.ts";
+import type { WorkerData, WorkerJob } from "./counting-worker.ts";
 import type { Meter, PromptCount } from "./meter.ts";
-import { openPromptCounter } from "./prompt.ts";
+import { openPromptCounter } from "./prompt-counter.ts";
 import { estimatePromptCodeUnits, packPrompt } from "./prompt-for-worker.ts";
-import { loadTables, type Tables, TOKENIZER_NAMES, TOKENIZERS, type TokenizerName } from "./tokenizers.ts";
-import type { WorkerData, WorkerJob } from "./worker.ts";
+import { loadTables, TOKENIZER_NAMES, TOKENIZERS, type TokenizerName, type TokenizerTables } from "./tokenizers.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** The longest prompt, in UTF-16 units, that is counted on the event loop. */
@@ -26,13 +26,13 @@ export interface Metering {
   meter(tokenizerName: string): Meter | undefined;
   readonly names: readonly string[];
   /** The tokenizers' tables in shared memory, so that other threads can count too. */
-  readonly tables: Map<TokenizerName, Tables>;
+  readonly tables: Map<TokenizerName, TokenizerTables>;
   close(): Promise<void>;
 }
 
 export async function openMetering(options: MeteringOptions): Promise<Metering> {
   const { log, workersMax = Math.min(2, availableParallelism()), startWorker = startMeteringWorker } = options;
-  const tables = new Map<TokenizerName, Tables>();
+  const tables = new Map<TokenizerName, TokenizerTables>();
   for (const name of TOKENIZER_NAMES) tables.set(name, await loadTables(name));
   const pool = new WorkerPool<PromptCount>({
     startWorker: () => startWorker({ tables }),
@@ -60,7 +60,7 @@ function startMeteringWorker(data: WorkerData): Worker {
 }
 
 /** `pool`: the worker threads. Null: counts on the calling thread. */
-export function openMeter(name: TokenizerName, tables: Tables, pool: WorkerPool<PromptCount> | null): Meter {
+export function openMeter(name: TokenizerName, tables: TokenizerTables, pool: WorkerPool<PromptCount> | null): Meter {
   const counter = openPromptCounter(TOKENIZERS[name], tables);
   return {
     tokenizer: name,

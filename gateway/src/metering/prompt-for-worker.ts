@@ -2,8 +2,9 @@
  * Converts a prompt to the form that is sent to a worker thread: one string and two arrays. Copying a hundred thousand
  * small objects between threads would block the event loop; joining their texts does not.
  */
+
+import { type RenderedRole, renderRole } from "./chat-templates.ts";
 import type { Prompt } from "./meter.ts";
-import { type RenderedRole, renderRole } from "./templates.ts";
 
 const ROLES: readonly RenderedRole[] = ["system", "user", "assistant", "tool"];
 

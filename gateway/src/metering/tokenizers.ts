@@ -4,8 +4,8 @@
  */
 
 import { type BpeTables, buildBpeTables } from "./bpe/tables.ts";
+import { type ChatTemplate, llama3Chat, qwen2Chat } from "./chat-templates.ts";
 import { readTables, writeTables } from "./stored-tokenizer-tables.ts";
-import { type ChatTemplate, llama3Chat, qwen2Chat } from "./templates.ts";
 import { type BpeHeader, readAsset, type TokenizerAsset, type UnigramHeader } from "./tokenizer-asset.ts";
 import { buildUnigramTables, type UnigramTables } from "./unigram/tables.ts";
 
@@ -51,21 +51,21 @@ export type TokenizerName = keyof typeof TOKENIZERS;
 export const TOKENIZER_NAMES = Object.keys(TOKENIZERS) as TokenizerName[];
 
 /** The tables for counting: numbers in shared memory, so that threads can use the same copy. */
-export type Tables = BpeTables | UnigramTables;
+export type TokenizerTables = BpeTables | UnigramTables;
 
 const FOLDER = new URL("../../catalogue/tokenizers/", import.meta.url);
 
 /** Returns the tables that an earlier start stored, or builds them. */
-export async function loadTables(name: TokenizerName): Promise<Tables> {
+export async function loadTables(name: TokenizerName): Promise<TokenizerTables> {
   const { tablesSha256 } = TOKENIZERS[name];
-  const kept = await readTables<Tables>(tablesSha256);
+  const kept = await readTables<TokenizerTables>(tablesSha256);
   if (kept !== undefined) return kept;
   const built = await buildTables(name);
   await writeTables(built, tablesSha256);
   return built;
 }
 
-export async function buildTables(name: TokenizerName): Promise<Tables> {
+export async function buildTables(name: TokenizerName): Promise<TokenizerTables> {
   const asset = await readAsset(new URL(`${name}.bin`, FOLDER), TOKENIZERS[name].sha256);
   return asset.header.kind === "bpe"
     ? buildBpeTables(asset as TokenizerAsset<BpeHeader>)

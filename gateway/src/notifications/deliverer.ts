@@ -6,9 +6,9 @@ import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/states.ts";
 import type { AttemptOutcome, ClaimedDelivery, Deliveries } from "./deliveries.ts";
 import { createLocalizedFormat } from "./localized-format.ts";
 import { writeNotificationEmail } from "./notification-texts.ts";
-import { makeSlackBody, SIGNATURE_HEADER, signWebhookBody, webhookBody } from "./payloads.ts";
 import type { PostWebhook } from "./post-webhook.ts";
-import { nextAttemptAtMs } from "./retry-schedule.ts";
+import { computeNextAttemptAtMs } from "./retry-schedule.ts";
+import { makeSlackBody, makeWebhookBody, SIGNATURE_HEADER, signWebhookBody } from "./webhook-payloads.ts";
 
 const PROBLEM_CHARS_MAX = 200;
 const WEBHOOKS: readonly DeliveryChannel[] = ["webhook", "slack"];
@@ -59,7 +59,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
       return { status: await post(slackUrl, { headers: agent, body: makeSlackBody(told) }) };
     }
     if (webhookUrl === null || webhookSecret === null) return REMOVED;
-    const body = webhookBody(told);
+    const body = makeWebhookBody(told);
     const unixSeconds = Math.floor(clock.now() / 1000);
     const signature = { [SIGNATURE_HEADER]: signWebhookBody(body, { secret: webhookSecret, unixSeconds }) };
     return { status: await post(webhookUrl, { headers: { ...agent, ...signature }, body }) };
@@ -114,7 +114,9 @@ function judge(outcome: Outcome, { channel, attempts, createdAt }: ClaimedDelive
     return { state: "delivered", nextAt: null, answerStatus, problem: null };
   const problem = "problem" in outcome ? outcome.problem.slice(0, PROBLEM_CHARS_MAX) : null;
   const isFinal = "problem" in outcome && outcome.isFinal === true;
-  const next = isFinal ? undefined : nextAttemptAtMs({ channel, attempts, createdAtMs: createdAt.getTime(), nowMs });
+  const next = isFinal
+    ? undefined
+    : computeNextAttemptAtMs({ channel, attempts, createdAtMs: createdAt.getTime(), nowMs });
   if (next === undefined) return { state: "failed", nextAt: null, answerStatus, problem };
   return { state: "pending", nextAt: new Date(next), answerStatus, problem };
 }

@@ -9,7 +9,7 @@ import { publicId } from "../base/ids.ts";
 import { formatExactMicrodollars } from "../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { type Event, NOTIFICATIONS_MIGRATION, type Notify } from "./notify.ts";
+import { NOTIFICATIONS_MIGRATION, type NotificationEvent, type Notify } from "./notify.ts";
 
 /** How far back events are searched: longer than all gateways are ever stopped. Older events cause no notification. */
 const LOOK_BACK_MS = 3 * DAY_MS;
@@ -54,7 +54,7 @@ interface EventsOptions {
 }
 
 export function openEventFinder({ pool, clock, notify }: EventsOptions): EventFinder {
-  const budgets = async (since: Date): Promise<Event[]> => {
+  const budgets = async (since: Date): Promise<NotificationEvent[]> => {
     const rows = await queryRows(
       pool,
       Budget,
@@ -80,7 +80,7 @@ export function openEventFinder({ pool, clock, notify }: EventsOptions): EventFi
       },
     }));
   };
-  const payouts = async (since: Date): Promise<Event[]> => {
+  const payouts = async (since: Date): Promise<NotificationEvent[]> => {
     const rows = await queryRows(
       pool,
       Payout,
@@ -97,7 +97,7 @@ export function openEventFinder({ pool, clock, notify }: EventsOptions): EventFi
       data: { payout_id: publicId("pay", batchId), amount_micro: formatExactMicrodollars(amount) },
     }));
   };
-  const quarantines = async (since: Date): Promise<Event[]> => {
+  const quarantines = async (since: Date): Promise<NotificationEvent[]> => {
     const rows = await queryRows(
       pool,
       Quarantine,
@@ -114,7 +114,7 @@ export function openEventFinder({ pool, clock, notify }: EventsOptions): EventFi
       data: { node_id: publicId("node", nodeId), node_name: nodeName, reason },
     }));
   };
-  const endings = async (now: Date): Promise<Event[]> => {
+  const endings = async (now: Date): Promise<NotificationEvent[]> => {
     const rows = await queryRows(
       pool,
       Ending,

@@ -18,11 +18,11 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import type { ShownDelivery } from "./deliveries.ts";
 import { openEventFinder } from "./event-finder.ts";
 import { openInbox } from "./inbox.ts";
-import { signWebhookBody } from "./payloads.ts";
+import { openNotificationSettings } from "./notification-settings.ts";
 import { createWebhookPoster } from "./post-webhook.ts";
-import { openNotificationSettings } from "./settings.ts";
 import { openTestNotifications } from "./testing.ts";
 import { createAddressRule } from "./webhook-addresses.ts";
+import { signWebhookBody } from "./webhook-payloads.ts";
 
 const MINUTE_MS = 60_000;
 const clock = manualClock(Date.now());

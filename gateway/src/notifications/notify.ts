@@ -18,14 +18,18 @@ const Id = row({ id: column.uuid });
 const There = row({ isThere: z.boolean() });
 const Named = row({ name: z.string() });
 
-export type Event = NotificationContent & {
+export type NotificationEvent = NotificationContent & {
   accountId: Uuid;
   /** Identifies the event among those of its kind and account. */
   about: string;
 };
 
 /** Records the event. Returns false if its notification already exists. */
-export type Notify = (client: pg.Pool | pg.PoolClient, event: Event, only?: DeliveryChannel) => Promise<boolean>;
+export type Notify = (
+  client: pg.Pool | pg.PoolClient,
+  event: NotificationEvent,
+  only?: DeliveryChannel,
+) => Promise<boolean>;
 
 interface NotifyOptions {
   newId: NewId;
@@ -76,7 +80,7 @@ export function openNotifier({ newId, clock, origin }: NotifyOptions): Notify {
 /** For databases before migration 0048: stores an email to each owner, which the migration turns into a delivery. */
 async function writeEmails(
   client: pg.Pool | pg.PoolClient,
-  { accountId, ...fact }: Event,
+  { accountId, ...fact }: NotificationEvent,
   { now, origin }: { now: Date; origin: string },
 ): Promise<void> {
   const { name } = await queryOne(client, Named, "select name from account where id = $1", [accountId]);

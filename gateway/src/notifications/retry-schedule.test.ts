@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeliveryChannel } from "../base/states.ts";
-import { nextAttemptAtMs } from "./retry-schedule.ts";
+import { computeNextAttemptAtMs } from "./retry-schedule.ts";
 
 /** The attempts for an address that never answers, in seconds after the event. */
 function triesOf(channel: DeliveryChannel): number[] {
   const tried = [0];
   for (;;) {
     const nowMs = (tried.at(-1) as number) * 1000;
-    const next = nextAttemptAtMs({ channel, attempts: tried.length, createdAtMs: 0, nowMs });
+    const next = computeNextAttemptAtMs({ channel, attempts: tried.length, createdAtMs: 0, nowMs });
     if (next === undefined) return tried;
     tried.push(next / 1000);
   }

@@ -15,7 +15,7 @@ interface Tried {
 }
 
 /** When to try again, in Unix milliseconds; undefined: the delivery is abandoned. */
-export function nextAttemptAtMs({ channel, attempts, createdAtMs, nowMs }: Tried): number | undefined {
+export function computeNextAttemptAtMs({ channel, attempts, createdAtMs, nowMs }: Tried): number | undefined {
   const next = nowMs + Math.min(FIRST_PAUSE_MS * 2 ** (attempts - 1), PAUSE_MS_MAX);
   return next - createdAtMs <= KEPT_MS[channel] ? next : undefined;
 }

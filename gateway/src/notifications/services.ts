@@ -4,14 +4,14 @@ import type { Deliverer } from "./deliverer.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { EventFinder } from "./event-finder.ts";
 import type { Inbox } from "./inbox.ts";
-import type { Event, Notify } from "./notify.ts";
-import type { NotificationSettings } from "./settings.ts";
+import type { NotificationSettings } from "./notification-settings.ts";
+import type { NotificationEvent, Notify } from "./notify.ts";
 
 interface Notifications {
   /** Whether the database has the tables already. */
   isThere: () => boolean;
   /** Creates a notification in its own transaction. */
-  tell: (event: Event, only?: DeliveryChannel) => Promise<boolean>;
+  tell: (event: NotificationEvent, only?: DeliveryChannel) => Promise<boolean>;
   notify: Notify;
   settings: NotificationSettings;
   inbox: Inbox;

@@ -1,6 +1,6 @@
 /**
  * The operators' directory of accounts: search by name, email address or ID, and suspend or restore. Nodes are in
- * nodes.ts.
+ * node-directory.ts.
  */
 
 import { ROLES } from "@tollgate/api/roles.ts";
@@ -10,9 +10,9 @@ import type { Uuid } from "../base/ids.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
 import { ACCOUNT_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
+import { NODE_RULES, type NodeRules } from "../fleet/node-standing-rules.ts";
 import { openUsageHistory, type UsageHistory } from "../history/usage.ts";
-import { makeContainsPattern, type NodeDirectory, openNodeDirectory } from "./nodes.ts";
+import { makeContainsPattern, type NodeDirectory, openNodeDirectory } from "./node-directory.ts";
 
 const AccountEntry = row({
   id: column.uuid,

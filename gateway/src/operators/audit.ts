@@ -4,7 +4,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { makeContainsPattern } from "./nodes.ts";
+import { makeContainsPattern } from "./node-directory.ts";
 
 interface OperatorAct {
   /** The operator's email address, or "command line". */

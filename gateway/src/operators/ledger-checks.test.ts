@@ -13,7 +13,7 @@ import {
   openLedgerChecks,
   SCHEDULED_CHECK_REQUESTER,
   scheduleLedgerChecks,
-  watchLedgerVerdict,
+  watchLedgerCheckResult,
 } from "./ledger-checks.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -58,7 +58,7 @@ describe("the scheduled ledger check", () => {
     const account = await openAccounts({ pool: db.pool, newId }).open("builder", "A builder");
     await db.pool.query("update ledger_account set balance = balance + 1 where id = $1", [account]);
     const { clock, lines, books, stop } = gateway();
-    const watched = watchLedgerVerdict(books, { clock, log: createLog("silent") });
+    const watched = watchLedgerCheckResult(books, { clock, log: createLog("silent") });
     clock.advance(LOOK_MS);
     await stop();
     assert.equal(lines[0]?.msg, "ledger check found differences");

@@ -17,7 +17,7 @@ const VERDICTS_KEPT = 400;
 /** The pause before unfinished statements are canceled again, because another statement may have begun meanwhile. */
 const ENDS_MS = 100;
 
-const LedgerVerdict = row({
+const LedgerCheckResult = row({
   at: column.moment,
   /** Who requested the check: the operator's email address, `command line`, or `by itself`. */
   askedBy: z.string(),
@@ -25,7 +25,7 @@ const LedgerVerdict = row({
   balanced: z.boolean(),
   checks: z.array(row({ name: z.string(), checked: column.count, differences: z.array(z.string()) })),
 });
-export type LedgerVerdict = z.infer<typeof LedgerVerdict>;
+export type LedgerCheckResult = z.infer<typeof LedgerCheckResult>;
 
 const Free = row({ isFree: z.boolean() });
 const Due = row({ isDue: z.boolean() });
@@ -33,8 +33,8 @@ const DUE = `select not exists (select from books_verdict where at > now() - int
 
 export interface LedgerChecks {
   /** Recomputes every sum from its entries. Throws `ProofGivenUp` if the gateway stops meanwhile. */
-  prove(askedBy: string): Promise<LedgerVerdict>;
-  last(): Promise<LedgerVerdict | undefined>;
+  prove(askedBy: string): Promise<LedgerCheckResult>;
+  last(): Promise<LedgerCheckResult | undefined>;
   /** Cancels running checks, which can take long, so that the gateway can stop. */
   close(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock:
       );
       return { at, askedBy, tookMs, balanced, checks };
     },
-    last: () => queryRow(pool, LedgerVerdict, LAST),
+    last: () => queryRow(pool, LedgerCheckResult, LAST),
     async close() {
       stopping.abort();
       while (running.size > 0) {
@@ -135,15 +135,15 @@ export function scheduleLedgerChecks(
 /** The latest result, cached for readers that must not wait for the database. */
 interface WatchedLedgerVerdict {
   /** Undefined before the first result. */
-  current(): Pick<LedgerVerdict, "at" | "balanced"> | undefined;
+  current(): Pick<LedgerCheckResult, "at" | "balanced"> | undefined;
   stop(): Promise<void>;
 }
 
-export function watchLedgerVerdict(
+export function watchLedgerCheckResult(
   books: LedgerChecks,
   { clock, log }: { clock: Clock; log: Log },
 ): WatchedLedgerVerdict {
-  let last: LedgerVerdict | undefined;
+  let last: LedgerCheckResult | undefined;
   let running: Promise<void> = Promise.resolve();
   const look = (): void => {
     running = books.last().then(
@@ -166,7 +166,7 @@ export function watchLedgerVerdict(
 }
 
 /** Runs the check if it is due. Returns undefined if it is not, or if another gateway is running it. */
-async function proveIfDue(books: LedgerChecks, pool: pg.Pool): Promise<LedgerVerdict | undefined> {
+async function proveIfDue(books: LedgerChecks, pool: pg.Pool): Promise<LedgerCheckResult | undefined> {
   const client = await pool.connect();
   try {
     const { isFree } = await queryOne(client, Free, 'select pg_try_advisory_lock($1, $2) as "isFree"', [

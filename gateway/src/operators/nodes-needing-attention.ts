@@ -7,8 +7,8 @@ import { formatUnquotedArray } from "../db/arrays.ts";
 import { findPerformanceTable } from "../db/closed-days.ts";
 import { column, queryRows } from "../db/rows.ts";
 import { ListedNodeRow, SELECT_LISTED_NODE, toNode } from "../fleet/fleet.ts";
-import type { NodeRules } from "../fleet/rules.ts";
-import type { TimeSlots } from "../history/performance.ts";
+import type { NodeRules } from "../fleet/node-standing-rules.ts";
+import type { TimeSlots } from "../history/performance-reader.ts";
 
 interface Reason {
   code: (typeof ATTENTION_REASONS)[number];

@@ -5,7 +5,7 @@ import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/sta
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { type FailoverDataLoss, readFailoverDataLosses } from "../db/lineage/failover-data-losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { ledgerViewsClause } from "../ledger/sql-views.ts";
+import { buildLedgerViewsClause } from "../ledger/sql-views.ts";
 
 const Money = row({
   /** The sum of the builders' balances. */
@@ -21,7 +21,7 @@ const Money = row({
 const Accounts = row({ builders: column.count, hosts: column.count, suspended: column.count });
 const NodeCount = row({ state: z.enum(NODE_STANDINGS), nodes: column.count });
 
-export interface Totals extends z.infer<typeof Money>, z.infer<typeof Accounts> {
+export interface PlatformTotals extends z.infer<typeof Money>, z.infer<typeof Accounts> {
   /** The number of nodes by standing. "online": the ready nodes that are connected, if known. */
   nodes: Partial<Record<NodeStanding | "online", number>>;
 }
@@ -48,7 +48,7 @@ const Operators = row({ operators: column.count });
 export interface Overview {
   /** The number of operators. */
   operators(): Promise<number>;
-  totals(): Promise<Totals>;
+  totals(): Promise<PlatformTotals>;
   traffic(span: { from: Date; to: Date }): Promise<TrafficHour[]>;
   readyNodes(): Promise<ReadyNodes[]>;
   /** Failovers that lost data, newest first. */
@@ -60,7 +60,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
     operators: async () =>
       (await queryOne(pool, Operators, "select count(*)::int as operators from identity where operator")).operators,
     async totals() {
-      const books = await ledgerViewsClause(pool);
+      const books = await buildLedgerViewsClause(pool);
       const [money, accounts, nodes] = await Promise.all([
         queryOne(
           pool,
@@ -112,7 +112,10 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
  * Adds the number of connected nodes. Node records only contain which nodes may work; connections are tracked by
  * gateways.
  */
-export function addOnlineNodes({ nodes: { ready = 0, ...others }, ...totals }: Totals, connected: number): Totals {
+export function totalsWithOnlineNodes(
+  { nodes: { ready = 0, ...others }, ...totals }: PlatformTotals,
+  connected: number,
+): PlatformTotals {
   const online = Math.min(ready, connected);
   const away = ready - online;
   return { ...totals, nodes: { ...(online > 0 && { online }), ...(away > 0 && { ready: away }), ...others } };

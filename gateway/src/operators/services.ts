@@ -2,18 +2,18 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
-import type { NodeRules } from "../fleet/rules.ts";
+import type { NodeRules } from "../fleet/node-standing-rules.ts";
 import { type AccountDirectory, openAccountDirectory } from "./account-directory.ts";
 import { type Audit, openAudit } from "./audit.ts";
 import { type AuditSubjects, openAuditSubjects } from "./audit-subjects.ts";
 import { createOpenDisputesQuery, type FindOpenDisputes } from "./disputes.ts";
-import { type Incidents, openIncidentRecords } from "./incidents/store.ts";
+import { type Incidents, openIncidentRecords } from "./incidents/incident-records.ts";
 import { type LedgerChecks, openLedgerChecks } from "./ledger-checks.ts";
 import { type NodesNeedingAttention, openNodesNeedingAttention } from "./nodes-needing-attention.ts";
-import { addOnlineNodes, type Overview, openOverview } from "./overview.ts";
+import { type Overview, openOverview, totalsWithOnlineNodes } from "./overview.ts";
 import { openPayoutBatches, type PayoutBatches } from "./payouts.ts";
+import { openPlatformSpend, type PlatformSpend } from "./platform-spend.ts";
 import { createRequestPartiesQuery, type FindRequestParties } from "./request-parties.ts";
-import { openPlatformSpend, type PlatformSpend } from "./spend.ts";
 
 export interface OperatorServices {
   audit: Audit;
@@ -59,7 +59,7 @@ export function openOperatorServices(options: OperatorServicesOptions): Operator
     attention: openNodesNeedingAttention({ pool, rules, version }),
     subjects: openAuditSubjects({ pool }),
     directory: openAccountDirectory({ pool, rules }),
-    overview: { ...records, totals: async () => addOnlineNodes(await records.totals(), online()) },
+    overview: { ...records, totals: async () => totalsWithOnlineNodes(await records.totals(), online()) },
     payouts: openPayoutBatches({ pool, newId, holdDays }),
     disputes: createOpenDisputesQuery({ pool }),
     incidents: openIncidentRecords({ pool, newId, isThere: hasIncidents }),

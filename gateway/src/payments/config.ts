@@ -1,5 +1,5 @@
 /** Settings of payments. */
-import { declareSettings, findUnpairedVariable, flag, text } from "../base/settings.ts";
+import { declareSettings, findUnpairedVariable, flagSetting, textSetting } from "../base/settings.ts";
 
 interface PaymentsConfig {
   /** Undefined if credit cannot be bought. */
@@ -19,7 +19,7 @@ interface PaymentsConfig {
 export const paymentSettings = declareSettings({
   title: "Payments",
   settings: {
-    STRIPE_SECRET_KEY: text({
+    STRIPE_SECRET_KEY: textSetting({
       matches: /^(sk|rk)_(test|live)_\w+$/,
       rule: "be a Stripe secret key (sk_live_… or sk_test_…)",
       without: "credits are not sold",
@@ -27,17 +27,17 @@ export const paymentSettings = declareSettings({
       help: "Secret key of the Stripe account that sells credits.",
       see: "[Sell credits](payments.md#sell-credits)",
     }),
-    STRIPE_WEBHOOK_SECRET: text({
+    STRIPE_WEBHOOK_SECRET: textSetting({
       matches: /^whsec_[^\s,]+(,whsec_[^\s,]+)*$/,
       rule: "be the signing secret of a Stripe webhook endpoint (whsec_…), or several separated by commas",
       secret: true,
       help: "Signing secret of the webhook endpoint, required when `STRIPE_SECRET_KEY` is set.",
     }),
-    STRIPE_INVOICES: flag(["true", "false"], {
+    STRIPE_INVOICES: flagSetting(["true", "false"], {
       default: false,
       help: "Makes Stripe create an invoice (PDF) for every paid checkout, for which Stripe takes a fee; receipts need no invoice.",
     }),
-    STRIPE_API_BASE: text({
+    STRIPE_API_BASE: textSetting({
       matches: /^(https:\/\/[^/\s]+|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)\/?$/,
       rule: "be https://HOST, or http:// on this machine",
       without: "Stripe's own",

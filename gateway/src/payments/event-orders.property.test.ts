@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { buildCharge, buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
 import { computeRefundableCents, computeRefundedCents, type Sale } from "@tollgate/demo-provider/sale.ts";
-import { Shop } from "@tollgate/demo-provider/shop.ts";
+import { ProviderSales } from "@tollgate/demo-provider/sales-and-events.ts";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { PICO_PER_DOLLAR } from "../base/money.ts";
@@ -129,7 +129,7 @@ function play(sale: Sale, { begin, steps, told }: Script): string[] {
     if (told === "singly" && type === "charge.refunded") return;
     bodies.push(buildEventBody(type, object, { created: Math.floor(clock.now() / 1000) }));
   };
-  const shop = new Shop({ clock, random: systemRandom(), sales: [sale], emit });
+  const shop = new ProviderSales({ clock, random: systemRandom(), sales: [sale], emit });
   if (begin === "pay") shop.pay(sale);
   if (begin.startsWith("later")) shop.payLater(sale);
   if (begin === "later-arrives") shop.arrive(sale);

@@ -2,7 +2,7 @@
  * An account's saved card for automatic top-ups. The buyer saves it on the provider's page. The gateway stores only the
  * provider's ID, the brand and the last four digits.
  */
-import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
+import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/api-limits.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";

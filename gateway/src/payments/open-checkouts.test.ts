@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
+import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/api-limits.ts";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { Fault } from "../faults.ts";

@@ -1,5 +1,5 @@
 /** Limits an account's open checkouts, so that a script cannot open an unlimited number of payment pages. */
-import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
+import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/api-limits.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

@@ -2,8 +2,9 @@
  * Buying credit: a builder opens a checkout and pays at the provider, whose signed events become ledger transfers. The
  * return of the buyer's browser proves nothing and moves no money. Automatic top-ups use a saved card (top-ups.ts).
  */
+
+import { describeCheckoutLimit } from "@tollgate/api/console/balance-and-usage.ts";
 import { PAYMENT_PROVIDER_UNREACHABLE } from "@tollgate/api/console/credits.ts";
-import { describeCheckoutLimit } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
@@ -16,8 +17,8 @@ import { CREDIT_PACKS, type CreditPack, CUSTOM_PACK, findPack } from "./credit-p
 import { openPaymentMethods, type SavedCard } from "./methods.ts";
 import { createOpenCheckoutLimiter } from "./open-checkouts.ts";
 import { findPaidPurchase, listPayments, type Payment } from "./payment-list.ts";
+import { deleteOldEvents, type PaymentEventResult, processEvent } from "./process-payment-events.ts";
 import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./provider.ts";
-import { forgetOldEvents, type PaymentEventResult, processEvent } from "./receive.ts";
 import { createTopUpFailureHandler, openTopUps, type TopUps } from "./top-ups.ts";
 
 interface CheckoutRequest {
@@ -162,7 +163,7 @@ export function openPayments(options: PaymentsOptions): Payments {
           : undefined;
       report(log, event, await processEvent({ pool, newId, onFailed }, event, saved));
     },
-    sweep: () => forgetOldEvents(pool),
+    sweep: () => deleteOldEvents(pool),
   };
 }
 

@@ -5,7 +5,7 @@
 import { type Pico, pico } from "../base/money.ts";
 import type { ReversalKind, TopUpFailure } from "../base/states.ts";
 
-export interface Money {
+export interface MinorUnitAmount {
   minor: bigint;
   /** The ISO 4217 code in lower case. */
   currency: string;
@@ -15,7 +15,7 @@ export const CURRENCY = "usd";
 const PICO_PER_CENT = 10_000_000_000n;
 
 /** Converts to whole cents. Exact, because every price is a whole number of cents. */
-export const toCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
+export const toCents = (amount: Pico): MinorUnitAmount => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
 
 /**
  * The largest amount that the ledger can store. Events about larger amounts are possible, because the provider's
@@ -24,7 +24,7 @@ export const toCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
 /** Undefined if no checkout of this platform can have the amount: another currency, or more than the maximum. */
-export function convertToPico({ minor, currency }: Money): Pico | undefined {
+export function convertToPico({ minor, currency }: MinorUnitAmount): Pico | undefined {
   const amount = minor * PICO_PER_CENT;
   return currency === CURRENCY && amount <= AMOUNT_MAX ? pico(amount) : undefined;
 }
@@ -71,7 +71,7 @@ export interface IntentResult {
   reference: string;
   payment: string | null;
   seen: "pending" | "failed" | "paid";
-  total: Money | null;
+  total: MinorUnitAmount | null;
   /** The reason if the purchase failed, otherwise null. */
   failure: TopUpFailure | null;
 }
@@ -90,14 +90,14 @@ export type PaymentEventContent =
       reference: string | null;
       payment: string | null;
       seen: "pending" | "expired" | "failed" | "paid";
-      total: Money | null;
+      total: MinorUnitAmount | null;
     }
   | IntentResult
   /** A card was saved on a page of this platform; `setup` identifies it. */
   | { kind: "setup"; customer: string; setup: string }
   /** The sum of all refunds of a payment so far. */
-  | { kind: "refunded"; payment: string; total: Money }
-  | { kind: "reversal"; reversal: ReversalKind; id: string; payment: string; amount: Money; status: string }
+  | { kind: "refunded"; payment: string; total: MinorUnitAmount }
+  | { kind: "reversal"; reversal: ReversalKind; id: string; payment: string; amount: MinorUnitAmount; status: string }
   | { kind: "other" };
 
 export interface ProviderEvent {

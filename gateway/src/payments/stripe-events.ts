@@ -5,8 +5,8 @@
 import { z } from "zod";
 import type { ReversalKind } from "../base/states.ts";
 import { invalidRequest } from "../faults.ts";
-import type { IntentResult, Money, PaymentEventContent, ProviderEvent } from "./provider.ts";
-import { isKnownStatus } from "./rules.ts";
+import { isKnownStatus } from "./payment-rules.ts";
+import type { IntentResult, MinorUnitAmount, PaymentEventContent, ProviderEvent } from "./provider.ts";
 
 const ID_CHARS_MAX = 255;
 const Id = z.string().min(1).max(ID_CHARS_MAX);
@@ -142,7 +142,7 @@ function reversal(object: unknown, kind: ReversalKind): PaymentEventContent {
   return { kind: "reversal", reversal: kind, id, payment, amount: money(amount, currency), status };
 }
 
-const money = (minor: number, currency: string): Money => ({ minor: BigInt(minor), currency });
+const money = (minor: number, currency: string): MinorUnitAmount => ({ minor: BigInt(minor), currency });
 
 function parse<T extends z.ZodType>(schema: T, value: unknown, place = "data.object."): z.infer<T> {
   const result = schema.safeParse(value);

@@ -1,10 +1,10 @@
 /**
  * Automatic top-up: buys credit when the balance falls below a threshold. A purchase is recorded under a lock of the
  * account's row before the provider is called. If the gateway dies in between, another gateway repeats the call under
- * the same idempotency key. The payment is credited like any checkout (receive.ts), by the response or by an event,
+ * the same idempotency key. The payment is credited like any checkout (process-payment-events.ts), by the response or by an event,
  * whichever comes first.
  */
-import { TOP_UP_INTERVAL_MIN_S } from "@tollgate/api/bounds.ts";
+import { TOP_UP_INTERVAL_MIN_S } from "@tollgate/api/api-limits.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
@@ -17,8 +17,8 @@ import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Notify } from "../notifications/notify.ts";
 import { AUTOMATIC_PACK } from "./credit-packs.ts";
+import { type OnTopUpFailed, processChargeAnswer } from "./process-payment-events.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
-import { type OnTopUpFailed, processChargeAnswer } from "./receive.ts";
 import {
   type AutoTopUp,
   MONTH_SPENT_SQL,

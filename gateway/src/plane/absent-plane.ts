@@ -2,7 +2,7 @@
 import { createReachableDependency } from "../base/dependency.ts";
 import type { DispatchPlane } from "./plane.ts";
 
-export function absentPlane(): DispatchPlane {
+export function createAbsentPlane(): DispatchPlane {
   return {
     health: createReachableDependency("plane"),
     publish() {},

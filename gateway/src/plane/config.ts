@@ -7,10 +7,10 @@ import {
   declareSettings,
   findRotationMistakes,
   findUnpairedVariable,
-  flag,
-  number,
-  port,
-  text,
+  flagSetting,
+  numberSetting,
+  portSetting,
+  textSetting,
   type Variables,
 } from "../base/settings.ts";
 
@@ -74,67 +74,70 @@ function natsMistakes(variables: Variables): string[] {
 export const planeSettings = declareSettings({
   title: "Dispatch plane",
   settings: {
-    PLANE: flag(["on", "off"], {
+    PLANE: flagSetting(["on", "off"], {
       default: true,
       help: "`off` runs a gateway without nodes, which serves only the console and the ledger.",
     }),
-    PLANE_HOST: text({ without: "`HOST`", help: "Address on which nodes connect to the embedded dispatch plane." }),
-    PLANE_PORT: port({ default: 4222, help: "Port on which nodes connect to the embedded dispatch plane." }),
-    PLANE_TLS_CERT: text({
+    PLANE_HOST: textSetting({
+      without: "`HOST`",
+      help: "Address on which nodes connect to the embedded dispatch plane.",
+    }),
+    PLANE_PORT: portSetting({ default: 4222, help: "Port on which nodes connect to the embedded dispatch plane." }),
+    PLANE_TLS_CERT: textSetting({
       help: "PEM file with the certificate of the embedded dispatch plane, which then uses TLS only.",
       see: "[TLS](high-availability.md#tls)",
     }),
-    PLANE_TLS_KEY: text({ help: "PEM file with the key of `PLANE_TLS_CERT`." }),
-    PLANE_PUBLIC_URL: text({
+    PLANE_TLS_KEY: textSetting({ help: "PEM file with the key of `PLANE_TLS_CERT`." }),
+    PLANE_PUBLIC_URL: textSetting({
       matches: /^(nats|tls):\/\//,
       rule: "begin with nats:// or tls://",
       without: "from host and port, or `NATS_URL`",
       help: "Address that nodes connect to, or several separated by commas.",
     }),
-    PLANE_CREDENTIAL_TTL_S: number({
+    PLANE_CREDENTIAL_TTL_S: numberSetting({
       ...{ default: 3_600, unit: "s", min: 5, max: 86_400 },
       help: "Lifetime of a node's credentials; the agent renews them in time.",
     }),
-    PLANE_SEED: text({
+    PLANE_SEED: textSetting({
       ...seed("A", "account"),
       without: "generated and kept in `DATA_DIR`",
       help: "Key that signs nodes' credentials, required when `NATS_URL` is set.",
     }),
-    PLANE_SEED_OLD: text({
+    PLANE_SEED_OLD: textSetting({
       ...seed("A", "account"),
       help: "The previous seed, while `PLANE_SEED` of the embedded dispatch plane is being replaced; credentials signed with it stay valid until they expire.",
       see: "[Secrets](secrets.md)",
     }),
-    PLANE_SIGNING_SEED: text({
+    PLANE_SIGNING_SEED: textSetting({
       matches: /^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/,
       rule: "be an nkey account seed (SA…), or several separated by commas",
       secret: true,
       help: "Signing keys for NATS servers, used instead of `PLANE_SEED`: the first one signs new credentials, and those signed by the others stay valid.",
       see: "[Secrets](secrets.md)",
     }),
-    PLANE_ACCOUNT: text({
+    PLANE_ACCOUNT: textSetting({
       matches: /^A[A-Z2-7]{55}$/,
       rule: "be the public key of an account (A…)",
       help: "Public key of the NATS account, only for gateways that have `PLANE_SIGNING_SEED` but not `PLANE_SEED`.",
     }),
-    NATS_URL: text({
+    NATS_URL: textSetting({
       matches: ADDRESSES,
       rule: "be nats://HOST:PORT or tls://HOST:PORT, several separated by commas",
       without: "the embedded dispatch plane",
       help: "NATS servers that several gateways share.",
       see: "[NATS](nats.md)",
     }),
-    NATS_OPERATOR_SEED: text({
+    NATS_OPERATOR_SEED: textSetting({
       ...seed("O", "operator"),
       help: "Key of the NATS operator, required when `NATS_URL` is set; `tollgate admin plane init` writes it.",
     }),
-    NATS_SYSTEM_JWT: text({
+    NATS_SYSTEM_JWT: textSetting({
       matches: /^[\w-]+\.[\w-]+\.[\w-]+$/,
       rule: "be the JWT of a user of the system account",
       secret: true,
       help: "Credentials for the system account, required when `NATS_URL` is set; `tollgate admin plane init` writes them.",
     }),
-    NATS_SYSTEM_SEED: text({
+    NATS_SYSTEM_SEED: textSetting({
       ...seed("U", "user"),
       help: "Key of `NATS_SYSTEM_JWT`, required when `NATS_URL` is set; `tollgate admin plane init` writes it.",
     }),

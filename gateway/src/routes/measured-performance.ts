@@ -1,5 +1,5 @@
 /** A model's measured performance over a time span, rounded and without the number of requests. */
-import type { PerformanceSum } from "../history/performance.ts";
+import type { PerformanceSum } from "../history/performance-reader.ts";
 import type { CatalogueEntry } from "../metering/catalogue.ts";
 
 interface Found {

@@ -1,6 +1,6 @@
 /** GET /.well-known/tollgate-receipts: the public keys that verify usage receipts. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import { type AnswerJsonOf, splitMethodAndUrl } from "@tollgate/api/route.ts";
+import { type AnswerJsonOf, splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
 import type { FastifyInstance } from "fastify";
 import type { HistoryServices } from "../history/services.ts";
 import { sendCachedResponse } from "../http/send-cached-response.ts";

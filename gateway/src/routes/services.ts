@@ -7,8 +7,8 @@ import type { ReloadableCertificate } from "../base/certificate.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { HistoryServices } from "../history/services.ts";
-import type { HttpOptions } from "../http/call.ts";
-import type { Cursors } from "../http/lists/cursors.ts";
+import type { HttpOptions } from "../http/http-call.ts";
+import type { Cursors } from "../http/lists/page-cursors.ts";
 import type { Outages } from "../http/outages.ts";
 import type { InferenceServices } from "../inference/services.ts";
 import type { KeyServices } from "../keys/services.ts";
@@ -16,7 +16,7 @@ import type { LedgerServices } from "../ledger/services.ts";
 import type { NotificationServices } from "../notifications/services.ts";
 import type { OperatorServices } from "../operators/services.ts";
 import type { PaymentServices } from "../payments/services.ts";
-import type { LiveFeeds } from "./console/live.ts";
+import type { LiveFeeds } from "./console/live-feeds.ts";
 import type { NodeServices } from "./nodes/services.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** The settings of the status page. */
-import { declareSettings, flag, number } from "../base/settings.ts";
+import { declareSettings, flagSetting, numberSetting } from "../base/settings.ts";
 
 interface SiteConfig {
   /** `isPublic`: anyone may read the status page at /status. */
@@ -9,12 +9,12 @@ interface SiteConfig {
 export const siteSettings = declareSettings({
   title: "Status page",
   settings: {
-    STATUS_PAGE: flag(["on", "off"], {
+    STATUS_PAGE: flagSetting(["on", "off"], {
       default: true,
       help: "With `off`, `/status` and `/status.json` answer 404 and nothing links to them; availability is still sampled for the console.",
       see: "[Status page](monitoring.md#status-page)",
     }),
-    STATUS_SAMPLE_S: number({
+    STATUS_SAMPLE_S: numberSetting({
       ...{ default: 60, unit: "s", min: 1, max: 600, divides: 3_600 },
       help: "Time between availability samples, which must be the same on all gateways.",
     }),

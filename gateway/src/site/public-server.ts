@@ -8,10 +8,10 @@ import { openAiRoutes } from "../routes/openai/routes.ts";
 import { receiptKeyRoutes } from "../routes/receipt-keys.ts";
 import type { RouteServices } from "../routes/services.ts";
 import { addWebhookRoutes } from "../routes/webhooks/stripe.ts";
-import { staticRoutes } from "./console.ts";
+import { addConsoleFileRoutes } from "./console-files.ts";
 import { addReferenceRoutes } from "./reference/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
-import { openStatusReader } from "./status/status.ts";
+import { openStatusReader } from "./status/status-reader.ts";
 
 export function publicServer(parts: RouteServices): FastifyInstance {
   const app = createServerWithoutRoutes(parts.door, { certificate: parts.certificate });
@@ -24,7 +24,7 @@ export function publicServer(parts: RouteServices): FastifyInstance {
   receiptKeyRoutes(app, parts);
   if (parts.status.isPublic) statusRoutes(app, openStatusReader(parts), parts.publicUrl);
   consoleRoutes(app, parts);
-  staticRoutes(app);
+  addConsoleFileRoutes(app);
   addReferenceRoutes(app, parts);
   addWebhookRoutes(app, parts);
   finish();

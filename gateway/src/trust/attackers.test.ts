@@ -8,9 +8,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { seededRandom } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
-import type { Question } from "./canary.ts";
+import type { CanaryQuestion } from "./canary.ts";
 import { generateCanary } from "./generated-canaries.ts";
-import { findNumbers } from "./questions/words.ts";
+import { findNumbers } from "./questions/word-lists.ts";
 
 const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
 const LEARNT_FROM = 2000;
@@ -34,7 +34,7 @@ interface Read {
 
 type Extract = (read: Read) => string | undefined;
 
-function readOf({ messages }: Question): Read {
+function readOf({ messages }: CanaryQuestion): Read {
   const all = messages.map(({ content }) => content).join("\n");
   const asks = messages.at(-1)?.content ?? "";
   return {
@@ -131,7 +131,7 @@ const isSame = (one: string | undefined, other = ""): boolean =>
   one !== undefined && one.length === other.length && one.toLowerCase() === other.toLowerCase();
 
 /** Picks twelve rules greedily by gain. For a new question, the first rule whose cue word occurs decides. */
-function learn(questions: Question[], ways: Extract[]): Rule[] {
+function learn(questions: CanaryQuestion[], ways: Extract[]): Rule[] {
   const reads = questions.map(readOf);
   const right = ways.map((way) => reads.map((read, i) => isSame(way(read), questions[i]?.answer)));
   const byCue = new Map<string, number[]>();
@@ -162,7 +162,7 @@ function learn(questions: Question[], ways: Extract[]): Rule[] {
 }
 
 describe("nodes without a model", () => {
-  const share = (questions: Question[], answer: (question: Question) => string | undefined): number =>
+  const share = (questions: CanaryQuestion[], answer: (question: CanaryQuestion) => string | undefined): number =>
     questions.filter((question) => question.judge({ text: answer(question) ?? "", vectors: [] }) === undefined).length /
     questions.length;
 
@@ -172,7 +172,8 @@ describe("nodes without a model", () => {
   ] as const) {
     const random = seededRandom(seed);
     const model = catalogue.active.get(id) as ActiveModel;
-    const drawn = (count: number): Question[] => Array.from({ length: count }, () => generateCanary(model, random));
+    const drawn = (count: number): CanaryQuestion[] =>
+      Array.from({ length: count }, () => generateCanary(model, random));
 
     test(`${id}: twelve rules learned from 2,000 canaries pass fewer than 20 % of new ones`, (t) => {
       const ways = extractors();
@@ -193,8 +194,13 @@ describe("nodes without a model", () => {
       for (const { answer = "" } of drawn(LEARNT_FROM)) counts.set(answer, (counts.get(answer) ?? 0) + 1);
       const common = [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? "";
       const tried = drawn(TRIED_ON);
-      const last = (pattern: RegExp) => (question: Question) => readOf(question).all.match(pattern)?.at(-1);
-      for (const answer of [() => common, last(/\d+/g), last(/\w+/g), (question: Question) => readOf(question).all]) {
+      const last = (pattern: RegExp) => (question: CanaryQuestion) => readOf(question).all.match(pattern)?.at(-1);
+      for (const answer of [
+        () => common,
+        last(/\d+/g),
+        last(/\w+/g),
+        (question: CanaryQuestion) => readOf(question).all,
+      ]) {
         const part = share(tried, answer);
         assert.ok(part < 0.05, `${(100 * part).toFixed(1)} %`);
       }

@@ -9,7 +9,7 @@ interface CanaryAnswer {
 }
 
 /** A question for a node with a known answer. */
-export interface Question {
+export interface CanaryQuestion {
   /** The kind of question. Pass rates of honest nodes are counted for each family. */
   family: string;
   /** The expected share of right answers from honest nodes, used before any results exist. */
@@ -34,7 +34,7 @@ export interface Question {
 /** The pass rate of questions that practically every model answers correctly. */
 export const EASIEST_CANARY_PASS_RATE = 0.999;
 
-export const questionFromCanary = (canary: Canary): Question => ({
+export const questionFromCanary = (canary: Canary): CanaryQuestion => ({
   family: "given",
   passRate: EASIEST_CANARY_PASS_RATE,
   messages: "near" in canary ? [] : [{ role: "user", content: canary.prompt }],
@@ -48,7 +48,7 @@ export const questionFromCanary = (canary: Canary): Question => ({
  * Joins several canaries of an embedding model into one question, because random vectors pass a single one every second
  * time.
  */
-export function questionFromCanaries(canaries: Extract<Canary, { far: string }>[]): Question {
+export function questionFromCanaries(canaries: Extract<Canary, { far: string }>[]): CanaryQuestion {
   const questions = canaries.map(questionFromCanary);
   return {
     family: "meaning",

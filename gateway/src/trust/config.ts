@@ -1,7 +1,7 @@
 /** The settings of quarantine, canaries and spot checks. */
 import { z } from "zod";
 import { parseId, type Uuid } from "../base/ids.ts";
-import { declareSettings, flag, number, parsedSetting, text } from "../base/settings.ts";
+import { declareSettings, flagSetting, numberSetting, parsedSetting, textSetting } from "../base/settings.ts";
 
 interface TrustConfig {
   /** Whether to quarantine nodes that fail, cheat or run another model. When false, only logs them. */
@@ -26,11 +26,11 @@ export const trustSettings = declareSettings({
   title: "Trust in nodes",
   note: "`tollgate dev` turns `AUTO_QUARANTINE` off, because its nodes run demo models. For hosts, quarantine is explained in [Trust and security](../hosts/trust.md#quarantine).",
   settings: {
-    AUTO_QUARANTINE: flag(["true", "false"], {
+    AUTO_QUARANTINE: flagSetting(["true", "false"], {
       default: true,
       help: "Quarantines nodes that fail, cheat or run another model; `false` only logs the evidence.",
     }),
-    CANARIES_FILE: text({
+    CANARIES_FILE: textSetting({
       help: "JSON file with your own canaries (test questions with known answers), which hosts cannot look up.",
       see: "[Trust in nodes](trust.md)",
     }),
@@ -38,7 +38,7 @@ export const trustSettings = declareSettings({
       rule: ACCOUNTS_RULE,
       help: "Host accounts of your own nodes, which verify other nodes' answers and overrule other verifiers.",
     }),
-    SPOT_CHECK_FALSE_ALARM_DAYS: number({
+    SPOT_CHECK_FALSE_ALARM_DAYS: numberSetting({
       unit: "days",
       default: 10_000,
       min: 100,

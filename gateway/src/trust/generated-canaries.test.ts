@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { seededRandom } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
-import type { Question } from "./canary.ts";
+import type { CanaryQuestion } from "./canary.ts";
 import { generateCanary } from "./generated-canaries.ts";
 import { QUESTION_FAMILIES } from "./questions/families.ts";
 
 const random = seededRandom(1);
 const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
 const modelOf = (id: string): ActiveModel => catalogue.active.get(id) as ActiveModel;
-const ask = (model = "mid-14b"): Question => generateCanary(modelOf(model), random);
-const judge = ({ judge }: Question, text: string) => judge({ text, vectors: [] });
-const promptOf = ({ messages }: Question): string => messages.map(({ content }) => content).join("\n");
+const ask = (model = "mid-14b"): CanaryQuestion => generateCanary(modelOf(model), random);
+const judge = ({ judge }: CanaryQuestion, text: string) => judge({ text, vectors: [] });
+const promptOf = ({ messages }: CanaryQuestion): string => messages.map(({ content }) => content).join("\n");
 const GENERATION = ["tiny-3b", "small-8b", "mid-14b", "reason-32b"];
 
 describe("generated canaries", () => {
@@ -88,7 +88,7 @@ describe("generated canaries", () => {
       (low as number) < 90 && (middle as number) > 120 && (middle as number) < 450 && (high as number) > 1000,
       `${low} ${middle} ${high}`,
     );
-    const part = (of: (question: Question) => boolean): number => questions.filter(of).length / questions.length;
+    const part = (of: (question: CanaryQuestion) => boolean): number => questions.filter(of).length / questions.length;
     for (const share of [
       part(({ stream }) => stream === true),
       part(({ messages }) => messages[0]?.role === "system"),

@@ -6,12 +6,12 @@
 import type { Random } from "../base/random.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { ChatMessage } from "../metering/meter.ts";
-import { type Question, questionFromCanaries } from "./canary.ts";
+import { type CanaryQuestion, questionFromCanaries } from "./canary.ts";
 import { QUESTION_FAMILIES, type QuestionFamily } from "./questions/families.ts";
 import * as prose from "./questions/prose.ts";
+import { findMistake, type QuestionTask, revealsAnswer } from "./questions/question-task.ts";
 import { type RandomChoices, randomChoices } from "./questions/random-choices.ts";
 import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";
-import { findMistake, revealsAnswer, type Task } from "./questions/task.ts";
 
 export interface ImitatedRequest {
   /** The shape (lengths and sampling) of a user request to imitate. Absent: a random usual shape. */
@@ -20,7 +20,7 @@ export interface ImitatedRequest {
   rateOf?: (family: string, rate: number) => number;
 }
 
-export type GenerateCanary = (model: ActiveModel, random: Random, like?: ImitatedRequest) => Question;
+export type GenerateCanary = (model: ActiveModel, random: Random, like?: ImitatedRequest) => CanaryQuestion;
 
 /** The least output cap: enough for the answer and a few words around it. */
 const ANSWER_TOKENS_MIN = 64;
@@ -58,7 +58,7 @@ interface Wanted {
   shape: RequestShape;
 }
 
-function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted): Question {
+function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted): CanaryQuestion {
   const room = Math.min(PROMPT_TOKENS_MAX, model.contextLimit >> 1);
   const { messages, task, prompt } = conversation(d, family, Math.min(shape.promptTokens, room));
   const thinks = model.build.reasoning !== undefined;
@@ -78,14 +78,14 @@ function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted): Q
 }
 
 /** A thinking model gets no temperature of 0, because it would repeat itself endlessly. */
-function samplingOf(temperature: number | undefined, thinks: boolean): Question["sampling"] {
+function samplingOf(temperature: number | undefined, thinks: boolean): CanaryQuestion["sampling"] {
   if (temperature === undefined) return {};
   return { temperature: Math.max(Math.min(temperature, TEMPERATURE_MAX), thinks ? 0.6 : 0) };
 }
 
 interface Conversation {
   messages: ChatMessage[];
-  task: Task;
+  task: QuestionTask;
   prompt: string;
 }
 
@@ -103,7 +103,7 @@ function conversation(d: RandomChoices, family: QuestionFamily, tokens: number):
 }
 
 /** Puts the question and its material between small talk and notes. */
-function phrase(d: RandomChoices, task: Task, chars: number): ChatMessage[] {
+function phrase(d: RandomChoices, task: QuestionTask, chars: number): ChatMessage[] {
   const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.writeSystemPrompt(d) }] : [];
   if (d.percent(25)) messages.push(...prose.writeEarlierTurns(d));
   const asks = `${task.question} ${prose.pickAnswerOnlyInstruction(d, task.form)}`;
@@ -162,7 +162,7 @@ export function createSpeedTestQuestion(
   random: Random,
   { temperature }: Pick<RequestShape, "temperature">,
   outputTokensMax: number,
-): Pick<Question, "messages" | "outputTokensMax" | "sampling"> {
+): Pick<CanaryQuestion, "messages" | "outputTokensMax" | "sampling"> {
   const d = randomChoices(random);
   const system = d.percent(45) ? [{ role: "system", content: prose.writeSystemPrompt(d) }] : [];
   const messages = [...system, { role: "user", content: prose.writeSmallTask(d) }];

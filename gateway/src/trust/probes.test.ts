@@ -10,7 +10,7 @@ import type { Roster } from "../dispatch/roster.ts";
 import type { RosterNode } from "../dispatch/roster-node.ts";
 import type { UnpaidJob, UnpaidJobResult } from "../inference/unpaid-job.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
-import { openCanarySource } from "./canaries.ts";
+import { openCanarySource } from "./canary-source.ts";
 import { type Probes, startProbes } from "./probes.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";

@@ -13,9 +13,9 @@ import type { Roster } from "../dispatch/roster.ts";
 import type { RosterNode } from "../dispatch/roster-node.ts";
 import type { UnpaidJob, UnpaidJobResult } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { DrawCanary } from "./canaries.ts";
-import { EASIEST_CANARY_PASS_RATE, type Question } from "./canary.ts";
+import { type CanaryQuestion, EASIEST_CANARY_PASS_RATE } from "./canary.ts";
 import { CanaryEvidence, PassRates } from "./canary-evidence.ts";
+import type { DrawCanary } from "./canary-source.ts";
 import { createSpeedTestQuestion } from "./generated-canaries.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 import type { RecentRequestShapes, RequestShape } from "./questions/request-shapes.ts";
@@ -274,7 +274,7 @@ function askedOf(result: UnpaidJobResult | undefined, model: ActiveModel, overti
 
 interface Outcome {
   entry: Entry;
-  question: Question | undefined;
+  question: CanaryQuestion | undefined;
   /** The pass rate of honest nodes for this question. */
   rate: number;
   result: UnpaidJobResult | undefined;
@@ -353,4 +353,4 @@ function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: Request
   };
 }
 
-type Asks = Pick<Question, "messages" | "texts" | "outputTokensMax" | "stream" | "sampling">;
+type Asks = Pick<CanaryQuestion, "messages" | "texts" | "outputTokensMax" | "stream" | "sampling">;

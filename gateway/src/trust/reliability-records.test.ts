@@ -7,7 +7,7 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import { openPeers } from "../dispatch/exchange/peers.ts";
 import { Roster } from "../dispatch/roster.ts";
-import type { Failure } from "../dispatch/running-attempt.ts";
+import type { AttemptFailure } from "../dispatch/running-attempt.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import type { QuarantineVerdict } from "./reliability.ts";
 import { openReliabilityRecords, type ReliabilityRecords } from "./reliability-records.ts";
@@ -43,7 +43,7 @@ describe("reliability records shared by several gateways", () => {
   /** Records a job of this duration that ends now. */
   const end = (
     { records, clock: own }: TestGateway,
-    failure: Failure | null,
+    failure: AttemptFailure | null,
     ms = 100,
   ): QuarantineVerdict | undefined => {
     const endedAt = own.monotonic();

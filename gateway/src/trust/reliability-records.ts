@@ -6,10 +6,10 @@ import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import { QUARANTINE_JOBS_WINDOW } from "../base/node-trust-thresholds.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
-import type { Failure } from "../dispatch/running-attempt.ts";
+import type { AttemptFailure } from "../dispatch/running-attempt.ts";
 import { type ExcusedPeriod, type JobEnd, type QuarantineVerdict, ReliabilityRecord } from "./reliability.ts";
 
-const FAILURES: Record<Failure, true> = {
+const FAILURES: Record<AttemptFailure, true> = {
   engine: true,
   agent: true,
   prompt: true,
@@ -22,7 +22,7 @@ const FAILURES: Record<Failure, true> = {
 /** The message in which gateways exchange the end of a job. Times are on the sender's clock. */
 const ToldEnd = z.object({
   job: z.string(),
-  failure: z.enum(Object.keys(FAILURES) as [Failure, ...Failure[]]).nullable(),
+  failure: z.enum(Object.keys(FAILURES) as [AttemptFailure, ...AttemptFailure[]]).nullable(),
   offered: z.number(),
   ended: z.number(),
   /**

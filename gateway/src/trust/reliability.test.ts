@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { countFailuresBeforeJoin } from "../base/node-trust-thresholds.ts";
-import type { Failure } from "../dispatch/running-attempt.ts";
+import type { AttemptFailure } from "../dispatch/running-attempt.ts";
 import { type QuarantineVerdict, ReliabilityRecord } from "./reliability.ts";
 
 /** Records consecutive jobs of one second each. */
-function inTurn(failures: (Failure | null)[]): (QuarantineVerdict | undefined)[] {
+function inTurn(failures: (AttemptFailure | null)[]): (QuarantineVerdict | undefined)[] {
   const record = new ReliabilityRecord();
   return failures.map((failure, i) => record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 }));
 }
@@ -21,7 +21,7 @@ describe("the reliability record of a node", () => {
   });
 
   test("accepts four failures in every twenty jobs indefinitely", () => {
-    const jobs = Array.from({ length: 200 }, (_, i): Failure | null => (i % 5 === 0 ? "engine" : null));
+    const jobs = Array.from({ length: 200 }, (_, i): AttemptFailure | null => (i % 5 === 0 ? "engine" : null));
     assert.ok(inTurn(jobs).every((verdict) => verdict === undefined));
     const record = new ReliabilityRecord();
     for (const [i, failure] of jobs.entries()) record.note({ failure, offeredAt: i, endedAt: i });
@@ -105,7 +105,7 @@ describe("the reliability record of a node", () => {
 
   test("counts a miss (a job without output) as a failure, marks verdicts that depend on misses, and can drop misses", () => {
     const record = new ReliabilityRecord();
-    const note = (failure: Failure | null): QuarantineVerdict | undefined =>
+    const note = (failure: AttemptFailure | null): QuarantineVerdict | undefined =>
       record.note({ failure, offeredAt: 0, endedAt: 0 });
     for (const failure of ["engine", "miss", null, "miss", "engine"] as const) assert.equal(note(failure), undefined);
     assert.deepEqual(note("miss")?.evidence, { jobs: 6, failures: 5, kinds: { engine: 2, miss: 3 } });

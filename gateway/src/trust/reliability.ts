@@ -13,7 +13,7 @@
  */
 import { QUARANTINE_FAILURES_MIN, QUARANTINE_JOBS_WINDOW } from "../base/node-trust-thresholds.ts";
 import type { QuarantineReason } from "../base/states.ts";
-import type { Failure } from "../dispatch/running-attempt.ts";
+import type { AttemptFailure } from "../dispatch/running-attempt.ts";
 
 /** The most refused prompts in the window. A single refusal may be the client's fault; many are the node's. */
 const REFUSED_PROMPTS_MAX = 10;
@@ -24,7 +24,7 @@ const NEAR_LIMIT = 3 / 4;
 export interface JobEnd {
   /** The job's ID, unique on the platform. */
   job?: string;
-  failure: Failure | null;
+  failure: AttemptFailure | null;
   /** When the job was offered, in monotonic milliseconds. */
   offeredAt: number;
   endedAt: number;
@@ -158,7 +158,7 @@ export class ReliabilityRecord {
     return { ...this.count(), kinds: Object.fromEntries(kinds) };
   }
 
-  #of(failure: Failure | null): number {
+  #of(failure: AttemptFailure | null): number {
     return this.#jobs.filter((job) => job.failure === failure).length;
   }
 }

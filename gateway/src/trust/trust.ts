@@ -22,7 +22,7 @@ import type { Gateway } from "../inference/gateway.ts";
 import { runUnpaidJob } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { AnswerLengthStatistics, type LengthEvidence } from "./answer-lengths.ts";
-import type { DrawCanary } from "./canaries.ts";
+import type { DrawCanary } from "./canary-source.ts";
 import { countNodeEvents } from "./node-event-counter.ts";
 import { startProbes } from "./probes.ts";
 import { RecentRequestShapes } from "./questions/request-shapes.ts";

@@ -1,7 +1,7 @@
 /** Combines the health of all workers for the internal port. */
 import type { Channel } from "../base/channel.ts";
 import { type Clock, sleep } from "../base/clock.ts";
-import { watchLoopDelay } from "../base/loop-delay.ts";
+import { watchLoopDelay } from "../base/event-loop-delay.ts";
 import { addCountersOfEndedWorker, combinedMetricsPage } from "../http/metrics/combine-worker-metrics.ts";
 import { createMetricsPage, type MetricFigures } from "../http/metrics/metrics-page.ts";
 import type { DependencyState, Health, Readiness } from "../http/server.ts";

@@ -10,7 +10,7 @@ import { systemClock as clock } from "../base/clock.ts";
 import { newIds, publicIdSuffix } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { openEmbeddedHub } from "../build/plane.ts";
+import { openEmbeddedHub } from "../build/open-plane.ts";
 import type { Config } from "../config.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { internalServer, listen } from "../http/server.ts";

@@ -15,14 +15,14 @@ import type { Availability, Engine } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
 import { EventLoopTurnQueue } from "./event-loop-turn-queue.ts";
 import { FormatSupportChecks } from "./format-support-checks.ts";
+import { FrameOutbox } from "./frame-outbox.ts";
 import { JobCounters } from "./job-counters.ts";
 import { JobIntake } from "./job-intake.ts";
-import { Outbox } from "./outbox.ts";
-import type { PlaneCredentials, PlaneDialer } from "./plane.ts";
+import type { PlaneCredentials, PlaneDialer } from "./plane-connection.ts";
 import { PlaneLink } from "./plane-link.ts";
 import { ScoringSupportChecks } from "./scoring-support-checks.ts";
 import type { AgentSnapshot, AgentState } from "./snapshot.ts";
-import { Throttle } from "./throttle.ts";
+import { Throttle } from "./state-throttle.ts";
 
 const STATE_EVERY_MS = 5_000;
 /** Gateways disconnect a node that reports its state more than twenty times a second. These limits stay below that. */
@@ -55,7 +55,7 @@ export class Agent {
   readonly #options: AgentOptions;
   readonly #link: PlaneLink;
   readonly #intake: JobIntake;
-  readonly #outbox: Outbox;
+  readonly #outbox: FrameOutbox;
   readonly #formats: FormatSupportChecks;
   readonly #scores: ScoringSupportChecks;
   readonly #tally: JobCounters;
@@ -79,7 +79,7 @@ export class Agent {
     this.#turnEnd = new EventLoopTurnQueue(clock);
     const publish = (gateway: string, bytes: Uint8Array): void =>
       this.#link.publish(gatewaySubject(gateway, node), bytes);
-    this.#outbox = new Outbox(clock, publish, this.#turnEnd);
+    this.#outbox = new FrameOutbox(clock, publish, this.#turnEnd);
     this.#formats = new FormatSupportChecks({ engine, clock, log, changed: () => this.#report.due() });
     this.#scores = new ScoringSupportChecks({ engine, clock, log, changed: () => this.#report.due() });
     this.#intake = new JobIntake({

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES, JOB_PIECES_MAX } from "@tollgate/protocol/frame-limits.ts";
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import { splitJob } from "@tollgate/protocol/job-splitting.ts";
-import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES, JOB_PIECES_MAX } from "@tollgate/protocol/limits.ts";
 import { nodeSubject, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import fc from "fast-check";
 import { AgentHarness, TEST_NODE_ID } from "../testing/agent-harness.ts";

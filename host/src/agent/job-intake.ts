@@ -10,10 +10,10 @@ import { JobJoiner } from "@tollgate/protocol/job-splitting.ts";
 import type { Clock } from "../clock.ts";
 import type { Availability, Engine, EngineJob } from "../engines/engine.ts";
 import { describeWithoutMessage, type Log } from "../log.ts";
+import type { FrameOutbox } from "./frame-outbox.ts";
+import { IncompleteJobMessages } from "./incomplete-job-messages.ts";
 import type { JobCounters } from "./job-counters.ts";
 import { JobWriter } from "./job-writer.ts";
-import type { Outbox } from "./outbox.ts";
-import { PartialJobs } from "./partial-jobs.ts";
 import { runJob, toEngineJob } from "./run-job.ts";
 
 /** The number of recent job IDs that are kept, so that a job delivered twice runs once. */
@@ -31,7 +31,7 @@ interface JobIntakeOptions {
   keepsFormat: (model: string) => boolean;
   /** Whether the model's engine has passed the scoring check. */
   scores: (model: string) => boolean;
-  outbox: Outbox;
+  outbox: FrameOutbox;
   clock: Clock;
   log: Log;
   tally: JobCounters;
@@ -47,7 +47,7 @@ interface Running {
 
 export class JobIntake {
   readonly #options: JobIntakeOptions;
-  readonly #partial: PartialJobs;
+  readonly #partial: IncompleteJobMessages;
   readonly #running = new Map<string, Running>();
   readonly #accepted = new Set<string>();
   #draining = false;
@@ -56,7 +56,7 @@ export class JobIntake {
 
   constructor(options: JobIntakeOptions) {
     this.#options = options;
-    this.#partial = new PartialJobs(options.clock, (header) => {
+    this.#partial = new IncompleteJobMessages(options.clock, (header) => {
       this.#fail(header, "some parts of the request did not reach the node in time");
       options.changed();
     });

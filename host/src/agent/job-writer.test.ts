@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeFrame } from "@tollgate/protocol/codec.ts";
+import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/frame-limits.ts";
 import type { Delta, Frame, JobHeader } from "@tollgate/protocol/frames.ts";
-import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
 import fc from "fast-check";
 import { waitOneTurn } from "../clock.ts";
 import { EngineError } from "../engines/engine.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
+import { FrameOutbox } from "./frame-outbox.ts";
 import { JobWriter, splitText } from "./job-writer.ts";
-import { Outbox } from "./outbox.ts";
 
 const A = "0000000000000000000000000a-01";
 const B = "0000000000000000000000000b-01";
@@ -17,7 +17,7 @@ const C = "0000000000000000000000000c-01";
 function harness() {
   const clock = new ManualClock();
   const frames: { gateway: string; frame: Frame }[] = [];
-  const outbox = new Outbox(clock, (gateway, bytes) => frames.push({ gateway, frame: decodeFrame(bytes) }));
+  const outbox = new FrameOutbox(clock, (gateway, bytes) => frames.push({ gateway, frame: decodeFrame(bytes) }));
   const writer = (job: string, rest: Partial<JobHeader> = {}): JobWriter =>
     new JobWriter(outbox, clock, {
       job,
@@ -119,7 +119,7 @@ function timedBench(rest: Partial<JobHeader>) {
   const clock = new ManualClock();
   const began = clock.monotonic();
   const sent: { at: number; firstMs: number; lastMs: number; text: string }[] = [];
-  const outbox = new Outbox(clock, (_gateway, bytes) => {
+  const outbox = new FrameOutbox(clock, (_gateway, bytes) => {
     const frame = decodeFrame(bytes);
     assert.notEqual(frame.kind, "deltas");
     for (const { firstMs, lastMs, text } of frame.kind === "timed" ? frame.deltas : [])

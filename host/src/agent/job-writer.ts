@@ -3,7 +3,6 @@
  * sizes, and sends nothing after `done`, `failed` or `discard`.
  */
 import { encodeFrame } from "@tollgate/protocol/codec.ts";
-import type { FailedFrame, JobHeader, OutputChannel } from "@tollgate/protocol/frames.ts";
 import {
   DELTA_TEXT_BYTES_MAX,
   FAILURE_MESSAGE_CHARS_MAX,
@@ -12,10 +11,11 @@ import {
   SCORES_PER_FRAME_MAX,
   VECTOR_WIDTH_MAX,
   VECTORS_PER_FRAME_MAX,
-} from "@tollgate/protocol/limits.ts";
+} from "@tollgate/protocol/frame-limits.ts";
+import type { FailedFrame, JobHeader, OutputChannel } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
 import { EngineError, type FinishReason, type Logprobs } from "../engines/engine.ts";
-import { FLUSH_DELAYS_MS, type Outbox, type QueuedDelta } from "./outbox.ts";
+import { FLUSH_DELAYS_MS, type FrameOutbox, type QueuedDelta } from "./frame-outbox.ts";
 
 /** The bytes of a vectors frame besides its job ID and values; the layout is in the protocol's codec. */
 const VECTORS_OVERHEAD_BYTES = 14;
@@ -26,7 +26,7 @@ const VECTORS_OVERHEAD_BYTES = 14;
 const VECTORS_WAIT_MS = 100;
 
 export class JobWriter {
-  readonly #outbox: Outbox;
+  readonly #outbox: FrameOutbox;
   readonly #clock: Clock;
   readonly #header: JobHeader;
   #seq = 0;
@@ -40,7 +40,7 @@ export class JobWriter {
   #vectorsSent = 0;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(outbox: Outbox, clock: Clock, header: JobHeader) {
+  constructor(outbox: FrameOutbox, clock: Clock, header: JobHeader) {
     this.#outbox = outbox;
     this.#clock = clock;
     this.#header = header;

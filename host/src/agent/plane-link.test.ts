@@ -5,7 +5,7 @@ import type { Engine } from "../engines/engine.ts";
 import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { AgentHarness, CREDENTIAL_LIFETIME_MS } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { PlaneRefusal } from "./plane.ts";
+import { PlaneRefusal } from "./plane-connection.ts";
 
 const types = (harness: AgentHarness): string[] => harness.statuses.map(({ type }) => type);
 const jwts = (harness: AgentHarness): string[] => harness.plane.connections.map(({ credentials }) => credentials.jwt);

@@ -6,7 +6,7 @@
  */
 import { type Clock, sleep } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { type PlaneConnection, type PlaneCredentials, type PlaneDialer, PlaneRefusal } from "./plane.ts";
+import { type PlaneConnection, type PlaneCredentials, type PlaneDialer, PlaneRefusal } from "./plane-connection.ts";
 import { BACKLOG_BYTES_MAX, PublishBacklog } from "./publish-backlog.ts";
 
 const RETRY_MS_MIN = 100;

@@ -5,7 +5,7 @@ import { STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import { waitOneTurn } from "../clock.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { Throttle } from "./throttle.ts";
+import { Throttle } from "./state-throttle.ts";
 
 test("the throttle runs rare calls immediately, delays frequent ones, and always runs the last call", () => {
   const clock = new ManualClock();

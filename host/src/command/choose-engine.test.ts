@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../clock.ts";
-import type { DemoOptions } from "../engines/demo.ts";
+import type { DemoOptions } from "../engines/demo-engine.ts";
 import type { FoundEngine } from "../engines/detect-engines.ts";
 import type { Engine } from "../engines/engine.ts";
 import { ACTIVE_MODELS } from "../engines/model-names.ts";
-import { generic } from "../engines/profiles/generic.ts";
+import { genericProfile } from "../engines/profiles/generic-engine.ts";
 import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { createLlamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
@@ -21,13 +21,13 @@ const found = (name: string, models: string[]): FoundEngine => ({
   name,
   url: "http://127.0.0.1:1",
   kind: "engine",
-  profile: generic,
+  profile: genericProfile,
   models,
   details: models.map((model) => ({ name: model, contextTokens: undefined, loaded: undefined })),
   slots: 1,
   slotsTold: true,
 });
-/** A fake demo model, because loading the real one takes a while. demo.test.ts tests the real one. */
+/** A fake demo model, because loading the real one takes a while. demo-engine.test.ts tests the real one. */
 const openDemo = async ({ models, slots = 2 }: DemoOptions): Promise<Engine> => ({
   ...scriptedEngine({ models, slots, clock: systemClock }),
   name: "demo model",

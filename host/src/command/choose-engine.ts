@@ -1,10 +1,10 @@
 /** Opens the engine that the flags name, or else the one that was stored when the node elected (chose) its models. */
 import { basename } from "node:path";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import type { PlaneDialer } from "../agent/plane.ts";
+import type { PlaneDialer } from "../agent/plane-connection.ts";
 import type { Clock } from "../clock.ts";
 import { compositeEngine } from "../engines/composite-engine.ts";
-import type { DemoOptions } from "../engines/demo.ts";
+import type { DemoOptions } from "../engines/demo-engine.ts";
 import {
   explainAbsenceAtGivenAddress,
   type FoundEngine,
@@ -18,11 +18,11 @@ import type { EngineAbsence } from "../engines/engine-absence.ts";
 import { limitEngineLoad } from "../engines/engine-load-limit.ts";
 import { FrameFaultInjector } from "../engines/frame-fault-injector.ts";
 import { loadLlamaCpp } from "../engines/llama-cpp/load-llama-cpp.ts";
-import { ACTIVE_MODELS, findCatalogueId, mapCatalogueModels } from "../engines/model-names.ts";
-import { openAiEngine } from "../engines/openai.ts";
+import { ACTIVE_MODELS, findCatalogueId, mapCatalogueIdsToEngineModels } from "../engines/model-names.ts";
+import { openAiEngine } from "../engines/openai-engine.ts";
 import { scriptedEngine } from "../engines/scripted-engine.ts";
-import { isLoopback } from "./arguments.ts";
 import type { EngineSettings } from "./flags.ts";
+import { isLoopback } from "./parse-arguments.ts";
 
 const LISTED_MAX = 10;
 
@@ -84,7 +84,7 @@ async function build(flags: EngineSettings, choice: Choice, faults: FrameFaultIn
 }
 
 async function demo(models: string[], slots: number | undefined, { env, clock, ...choice }: Choice): Promise<Engine> {
-  const open = choice.openDemo ?? (await loadLlamaCpp(() => import("../engines/demo.ts"))).demoEngine;
+  const open = choice.openDemo ?? (await loadLlamaCpp(() => import("../engines/demo-engine.ts"))).demoEngine;
   return open({ models, slots, modelFile: env.TOLLGATE_DEMO_MODEL, clock });
 }
 
@@ -113,7 +113,7 @@ async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engin
   const found = await identifyEngine(url, { apiKey: flags.engineKey });
   if (found === undefined) throw makeAbsenceError(absence ?? notAnEngine(url));
   if (found.models.length === 0 && flags.map.size === 0) throw holdsNothing(found);
-  const models = new Map([...mapCatalogueModels(found.models), ...flags.map]);
+  const models = new Map([...mapCatalogueIdsToEngineModels(found.models), ...flags.map]);
   if (models.size === 0) {
     const listed = found.models.slice(0, LISTED_MAX).join(", ");
     throw new UsageError([`--map is missing: the catalogue has none of the engine's models (${listed})`]);
@@ -188,7 +188,7 @@ async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Buil
 }
 
 function modelsOf(engine: FoundEngine, asked: string[] | undefined, served: Set<string>): Map<string, string> {
-  const known = [...mapCatalogueModels(engine.models)];
+  const known = [...mapCatalogueIdsToEngineModels(engine.models)];
   return new Map(known.filter(([model]) => !served.has(model) && (asked?.includes(model) ?? true)));
 }
 

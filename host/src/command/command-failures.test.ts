@@ -4,7 +4,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
-import { assertFailure, splitExampleWords } from "@tollgate/terminal/testing/tables.ts";
+import { assertFailure, splitExampleWords } from "@tollgate/terminal/testing/command-table-checks.ts";
 import { TOLLGATE_HOST_COMMANDS } from "../cli.ts";
 import { sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import type { CommandContext } from "./command.ts";

@@ -1,5 +1,5 @@
 import { test } from "node:test";
-import { assertHasHelp, assertHasJsonFlag } from "@tollgate/terminal/testing/tables.ts";
+import { assertHasHelp, assertHasJsonFlag } from "@tollgate/terminal/testing/command-table-checks.ts";
 import { TOLLGATE_HOST_COMMANDS } from "../cli.ts";
 
 test("every command has help with a runnable example", () => assertHasHelp(TOLLGATE_HOST_COMMANDS));

@@ -1,11 +1,11 @@
 /** The interface that every command implements, and its inputs. */
 import type { BaseCommandContext, Command as Declared } from "@tollgate/terminal/command.ts";
-import type { PlaneDialer } from "../agent/plane.ts";
+import type { PlaneDialer } from "../agent/plane-connection.ts";
 import type { Clock } from "../clock.ts";
 import type { explainMissingEngines, findEngines } from "../engines/detect-engines.ts";
 import type { LoginFile } from "./login-file.ts";
 import type { Machine } from "./machine/machine.ts";
-import type { Supervisor } from "./supervisor.ts";
+import type { Supervisor } from "./service-supervisor.ts";
 
 export interface CommandContext extends BaseCommandContext {
   /** The agent's name and version: `tollgate-host/0.1.0`. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sendJson } from "../testing/stub-http.ts";
-import { parseDayOrTime } from "./arguments.ts";
 import { earnings } from "./earnings.ts";
+import { parseDayOrTime } from "./parse-arguments.ts";
 import { makeLoggedInHarness } from "./testing/command-harness.ts";
 import { STUB_NODE_ID, type StubGateway } from "./testing/stub-gateway.ts";
 

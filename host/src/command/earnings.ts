@@ -2,13 +2,20 @@
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { alignProperties, alignRows, sanitiseForTerminal } from "@tollgate/terminal/text.ts";
-import { parseDayOrTime, parseWholeNumber } from "./arguments.ts";
+import { alignProperties, alignRows, sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
-import { formatCount, formatCounted, formatDollarColumn, formatDollars, formatUtcTime, sumMicro } from "./format.ts";
-import type { Earning, EarningsPage, HostInsight, WithheldShare } from "./gateway/answers.ts";
-import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
+import {
+  formatCount,
+  formatCounted,
+  formatDollarColumn,
+  formatDollars,
+  formatUtcTime,
+  sumMicro,
+} from "./format-values.ts";
+import type { ActivityRange, EarningsQuery, GatewayClient } from "./gateway/client.ts";
+import type { Earning, EarningsPage, HostActivity, WithheldShare } from "./gateway/gateway-answers.ts";
 import { chooseNodeId, type LoginSession, openLoginSession } from "./login-session.ts";
+import { parseDayOrTime, parseWholeNumber } from "./parse-arguments.ts";
 import { RANGE_LABELS, RANGES } from "./range-flag.ts";
 
 const SHOWN = 20;
@@ -47,7 +54,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const to = parseDayOrTime("to", flags.to, "end", wrong);
   if (from !== undefined && to !== undefined && from >= to) wrong("--from must be before --to");
   const limit = parseWholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, wrong);
-  const range = flags.range as InsightRange | undefined;
+  const range = flags.range as ActivityRange | undefined;
   if (
     flags.range !== undefined &&
     [csv || undefined, flags.from, flags.to, flags.limit].some((flag) => flag !== undefined)
@@ -71,7 +78,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
 }
 
 interface Ranged {
-  range: InsightRange;
+  range: ActivityRange;
   node: string | undefined;
   json: boolean;
 }
@@ -92,7 +99,7 @@ async function showRange(
     });
   const nameOf = (id: string): string => sanitiseForTerminal(nodes.find((each) => each.id === id)?.name ?? id);
   const slots = all.earnings.filter(({ earned_micro }) => !/^[0.]*$/.test(earned_micro));
-  const byNode = "nodes" in all ? (all.nodes as HostInsight["nodes"]) : [];
+  const byNode = "nodes" in all ? (all.nodes as HostActivity["nodes"]) : [];
   printResult(context, json, all, () => [
     ...column(
       all.earnings_slot_s < 86_400 ? "hour (UTC)" : "day (UTC)",

@@ -1,7 +1,7 @@
 /** Messages for the errors that only tollgate-host has: what is wrong, and what to do next. */
 import { type CommandFailure, type ExplainError, explainFailure } from "@tollgate/terminal/failure.ts";
 import { LLAMA_CPP_PACKAGE, LlamaCppMissingError } from "../engines/llama-cpp/load-llama-cpp.ts";
-import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
+import { GatewayRefusal, GatewayUnreachable } from "./gateway/call-gateway.ts";
 
 export const PROGRAM_NAME = "tollgate-host";
 

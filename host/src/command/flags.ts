@@ -14,7 +14,7 @@ import {
   parseNodeName,
   parseWholeNumber,
   type ReportMistake,
-} from "./arguments.ts";
+} from "./parse-arguments.ts";
 
 export const ENGINES = ["auto", "demo", "scripted", "openai"] as const;
 type EngineKind = (typeof ENGINES)[number];

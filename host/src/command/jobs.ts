@@ -1,12 +1,12 @@
 /** `tollgate-host jobs`: lists a node's jobs, one line each, without prompts or names of builders. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { alignRows, sanitiseForTerminal } from "@tollgate/terminal/text.ts";
-import { NODE_FLAG, parseWholeNumber } from "./arguments.ts";
+import { alignRows, sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
-import { formatCount, formatDollarColumn, formatMilliseconds, formatUtcTime } from "./format.ts";
-import type { Job } from "./gateway/answers.ts";
+import { formatCount, formatDollarColumn, formatMilliseconds, formatUtcTime } from "./format-values.ts";
+import type { Job } from "./gateway/gateway-answers.ts";
 import { chooseNodeId, openLoginSession } from "./login-session.ts";
+import { NODE_FLAG, parseWholeNumber } from "./parse-arguments.ts";
 
 const SHOWN = 20;
 const LIMIT_MAX = 100;

@@ -2,12 +2,12 @@
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { isHostToken, isHttpUrl, isLoopback } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
-import { formatCounted } from "./format.ts";
-import { normalizeGatewayAddress } from "./gateway/call.ts";
+import { formatCounted } from "./format-values.ts";
+import { normalizeGatewayAddress } from "./gateway/call-gateway.ts";
 import { gatewayClient } from "./gateway/client.ts";
 import type { Login, LoginFile } from "./login-file.ts";
+import { isHostToken, isHttpUrl, isLoopback } from "./parse-arguments.ts";
 
 const LOCAL_GATEWAY = "http://127.0.0.1:8080";
 

@@ -1,9 +1,9 @@
 /** `tollgate-host market`: shows how much each model could earn. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
-import { alignRows } from "@tollgate/terminal/text.ts";
+import { alignRows } from "@tollgate/terminal/terminal-text.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
-import { formatCount, formatCounted, formatDollarColumn } from "./format.ts";
-import type { Market } from "./gateway/answers.ts";
+import { formatCount, formatCounted, formatDollarColumn } from "./format-values.ts";
+import type { Market } from "./gateway/gateway-answers.ts";
 import { chooseNodeId, openLoginSession } from "./login-session.ts";
 
 export const market: Command = {

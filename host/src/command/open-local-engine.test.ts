@@ -4,7 +4,7 @@ import { CommandError } from "@tollgate/terminal/errors.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { FoundEngine } from "../engines/detect-engines.ts";
 import type { EngineAbsence } from "../engines/engine-absence.ts";
-import { generic } from "../engines/profiles/generic.ts";
+import { genericProfile } from "../engines/profiles/generic-engine.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { type EngineSearchContext, openLocalEngine } from "./open-local-engine.ts";
 
@@ -24,7 +24,7 @@ const holding = (...models: string[]): FoundEngine => ({
   name: "ollama at 127.0.0.1:7777",
   url: OLLAMA,
   kind: "ollama",
-  profile: generic,
+  profile: genericProfile,
   models,
   details: [],
   slots: 1,

@@ -11,7 +11,7 @@ import {
   parseOllamaAddress,
 } from "../engines/detect-engines.ts";
 import type { EngineAbsence } from "../engines/engine-absence.ts";
-import { mapCatalogueModels } from "../engines/model-names.ts";
+import { mapCatalogueIdsToEngineModels } from "../engines/model-names.ts";
 import { type ChosenEngine, chooseEngine, EngineLoadingError, makeAbsenceError } from "./choose-engine.ts";
 import type { CommandContext } from "./command.ts";
 import type { EngineSettings } from "./flags.ts";
@@ -83,7 +83,7 @@ const START_ELECTED = `start the engine, or choose the models again with tollgat
 const START_ANY = `start an engine with a model listed in docs/hosts/engines.md, or name a running engine with --engine openai --engine-url URL; ${DEMO}`;
 
 function missingFrom(found: FoundEngine[], models: string[] | undefined): string | undefined {
-  const held = new Set(found.flatMap((engine) => [...mapCatalogueModels(engine.models).keys()]));
+  const held = new Set(found.flatMap((engine) => [...mapCatalogueIdsToEngineModels(engine.models).keys()]));
   if (held.size === 0) return "no engine on this machine has a model of the catalogue";
   const missing = models?.filter((model) => !held.has(model)) ?? [];
   return missing.length === 0 ? undefined : `no engine on this machine has ${missing.join(", ")} now`;

@@ -1,10 +1,10 @@
 /** `tollgate-host pause` and `resume`: stop and restart the requests to a node. */
 
-import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
-import { NODE_FLAG } from "./arguments.ts";
+import { sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import { type Command, printResult } from "./command.ts";
 import type { GatewayClient } from "./gateway/client.ts";
 import { chooseNodeId, openLoginSession } from "./login-session.ts";
+import { NODE_FLAG } from "./parse-arguments.ts";
 
 type Move = "pause" | "resume";
 

@@ -1,7 +1,7 @@
 /** The `--range` flag: the period that figures cover. */
-import type { InsightRange } from "./gateway/client.ts";
+import type { ActivityRange } from "./gateway/client.ts";
 
-export const RANGE_LABELS: Record<InsightRange, string> = {
+export const RANGE_LABELS: Record<ActivityRange, string> = {
   "1h": "the last hour",
   "6h": "the last 6 hours",
   "24h": "the last 24 hours",

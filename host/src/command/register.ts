@@ -1,12 +1,12 @@
 /** `tollgate-host register`: registers this machine and stores its node. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { alignProperties, sanitiseForTerminal } from "@tollgate/terminal/text.ts";
+import { alignProperties, sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import { listEngineAddresses } from "../engines/detect-engines.ts";
-import { parseNodeName } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { openLoginSession } from "./login-session.ts";
 import { describeHardware, findHardware, hardwareReport } from "./machine/hardware.ts";
+import { parseNodeName } from "./parse-arguments.ts";
 
 export const register: Command = {
   help: "make this machine a node of your account",

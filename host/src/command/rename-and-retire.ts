@@ -1,9 +1,9 @@
 /** `tollgate-host rename` and `retire`: rename a node, or end it permanently. */
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
-import { NODE_FLAG, parseNodeName } from "./arguments.ts";
+import { sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { chooseNodeId, openLoginSession } from "./login-session.ts";
+import { NODE_FLAG, parseNodeName } from "./parse-arguments.ts";
 
 export const rename: Command = {
   help: "change the node's name",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pause, resume } from "./pause.ts";
-import { formatQuarantineReason, formatQuarantineRemedy } from "./quarantine.ts";
+import { formatQuarantineReason, formatQuarantineRemedy } from "./quarantine-texts.ts";
 import { status } from "./status.ts";
 import { makeLoggedInHarness } from "./testing/command-harness.ts";
 import { answerWithRefusal, STUB_NODE, STUB_NODE_ID, STUB_NODE_STATS } from "./testing/stub-gateway.ts";

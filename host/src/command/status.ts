@@ -2,8 +2,7 @@
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { alignProperties, alignRows, type Paint, sanitiseForTerminal } from "@tollgate/terminal/text.ts";
-import { NODE_FLAG } from "./arguments.ts";
+import { alignProperties, alignRows, type Paint, sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import {
   formatCount,
@@ -14,17 +13,25 @@ import {
   formatPercent,
   formatPerSecond,
   REDUCED_SLOTS_REASON,
-} from "./format.ts";
-import type { HostInsight, InsightTotal, Node, NodeStatsAnswer, Probation, Quarantine } from "./gateway/answers.ts";
-import type { InsightRange } from "./gateway/client.ts";
+} from "./format-values.ts";
+import type { ActivityRange } from "./gateway/client.ts";
+import type {
+  ActivityTotal,
+  HostActivity,
+  Node,
+  NodeStatsAnswer,
+  Probation,
+  Quarantine,
+} from "./gateway/gateway-answers.ts";
 import { chooseNodeId, openLoginSession } from "./login-session.ts";
 import { formatReportedHardware } from "./machine/reported-hardware.ts";
+import { NODE_FLAG } from "./parse-arguments.ts";
 import {
   formatQuarantineLines,
   formatQuarantineRemedy,
   WITHHELD_REQUESTS_REMEDY,
   withheldRequestsReason,
-} from "./quarantine.ts";
+} from "./quarantine-texts.ts";
 import { RANGE_LABELS, RANGES } from "./range-flag.ts";
 
 export const status: Command = {
@@ -44,7 +51,7 @@ export const status: Command = {
 async function run({ flags, switches, json }: CommandInput, context: CommandContext): Promise<number> {
   const all = switches.has("all");
   if (all && flags.node !== undefined) throw new UsageError("--node and --all cannot be combined");
-  const range = (flags.range ?? "24h") as InsightRange;
+  const range = (flags.range ?? "24h") as ActivityRange;
   const session = await openLoginSession(context);
   const { paint } = context.terminal;
   if (all) {
@@ -85,12 +92,12 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
 }
 
 /** The figures of all nodes, printed below the list of their states. */
-function insightLines(nodes: Node[], { nodes: each, total }: HostInsight, range: InsightRange): string[] {
+function insightLines(nodes: Node[], { nodes: each, total }: HostActivity, range: ActivityRange): string[] {
   const shown = nodes.flatMap((node) => {
     const found = each.find((one) => one.node === node.id);
-    return found === undefined ? [] : [{ name: sanitiseForTerminal(node.name), total: found.total as InsightTotal }];
+    return found === undefined ? [] : [{ name: sanitiseForTerminal(node.name), total: found.total as ActivityTotal }];
   });
-  const rows = [...shown, ...(shown.length > 1 ? [{ name: "all", total: total as InsightTotal }] : [])];
+  const rows = [...shown, ...(shown.length > 1 ? [{ name: "all", total: total as ActivityTotal }] : [])];
   const amounts = formatDollarColumn(rows.map((row) => row.total.earned_micro));
   return [
     "",
@@ -114,8 +121,8 @@ function insightLines(nodes: Node[], { nodes: each, total }: HostInsight, range:
 }
 
 interface Past {
-  range: InsightRange;
-  total: InsightTotal;
+  range: ActivityRange;
+  total: ActivityTotal;
 }
 
 function pastLines({ range, total: of }: Past): [string, string][] {

@@ -5,12 +5,12 @@
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import type { Paint } from "@tollgate/terminal/text.ts";
-import { NODE_FLAG, parseWholeNumber } from "./arguments.ts";
+import type { Paint } from "@tollgate/terminal/terminal-text.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
-import { formatCounted, formatMilliseconds, formatPerSecond } from "./format.ts";
-import type { NodeTrialResult } from "./gateway/answers.ts";
+import { formatCounted, formatMilliseconds, formatPerSecond } from "./format-values.ts";
+import type { NodeTrialResult } from "./gateway/gateway-answers.ts";
 import { chooseNodeId, type LoginSession, openLoginSession } from "./login-session.ts";
+import { NODE_FLAG, parseWholeNumber } from "./parse-arguments.ts";
 
 /** The gateway's limit of output tokens for a try. */
 const TOKENS_MAX = 512;

@@ -1,10 +1,10 @@
 /** Gets an HTTP engine's own token count of a chat, by sending the chat to the engine as a job would. */
 import { z } from "zod";
-import { parseJson } from "../http-body.ts";
+import { parseJson } from "../response-body.ts";
 import type { ChatMessage } from "./engine.ts";
 import type { EngineHttp } from "./engine-http.ts";
 import { findContextTokens } from "./model-requirements.ts";
-import type { EngineProfile } from "./profiles/profile.ts";
+import type { EngineProfile } from "./profiles/engine-profile.ts";
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
 

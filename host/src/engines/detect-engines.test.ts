@@ -18,7 +18,7 @@ import {
   listEngineNotes,
 } from "./detect-engines.ts";
 import { EngineHttp } from "./engine-http.ts";
-import { vllm } from "./profiles/vllm.ts";
+import { vllmProfile } from "./profiles/vllm.ts";
 
 /** A clock that never moves, so no request times out. */
 const patient = new ManualClock();
@@ -58,7 +58,7 @@ test("derives vLLM's slots from its setting, its cache size or the concurrency s
   stub.slots = 100;
   const http = new EngineHttp({ url: await stubServer(t, createVllmStub(stub)), clock: patient });
   const capacity = async () => {
-    const { slots, crowdedAt } = (await vllm.inspect(http)) ?? {};
+    const { slots, crowdedAt } = (await vllmProfile.inspect(http)) ?? {};
     return [slots, crowdedAt];
   };
   assert.deepEqual(await capacity(), [undefined, undefined], "it may run fewer than there is room for");

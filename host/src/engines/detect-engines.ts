@@ -6,13 +6,13 @@ import type { Clock } from "../clock.ts";
 import { type EngineAbsence, explainAbsenceAt } from "./engine-absence.ts";
 import { EngineHttp } from "./engine-http.ts";
 import { findContextTokens } from "./model-requirements.ts";
-import { generic } from "./profiles/generic.ts";
-import { llamaServer } from "./profiles/llama-server.ts";
-import { lmStudio } from "./profiles/lm-studio.ts";
-import { mlx } from "./profiles/mlx.ts";
-import { ollama } from "./profiles/ollama.ts";
-import type { EngineKindName, EngineModel, EngineProfile } from "./profiles/profile.ts";
-import { vllm } from "./profiles/vllm.ts";
+import type { EngineKindName, EngineModel, EngineProfile } from "./profiles/engine-profile.ts";
+import { genericProfile } from "./profiles/generic-engine.ts";
+import { llamaServerProfile } from "./profiles/llama-server.ts";
+import { lmStudioProfile } from "./profiles/lm-studio.ts";
+import { mlxProfile } from "./profiles/mlx.ts";
+import { ollamaProfile } from "./profiles/ollama.ts";
+import { vllmProfile } from "./profiles/vllm.ts";
 
 const TIMEOUT_MS = 1_000;
 const NAMED_TIMEOUT_MS = 5_000;
@@ -37,7 +37,13 @@ export interface FoundEngine {
 }
 
 /** Sorted by preference. */
-const KNOWN = { ollama, llamaServer, lmStudio, vllm, mlx };
+const KNOWN = {
+  ollama: ollamaProfile,
+  llamaServer: llamaServerProfile,
+  lmStudio: lmStudioProfile,
+  vllm: vllmProfile,
+  mlx: mlxProfile,
+};
 
 export type EngineAddresses = Record<keyof typeof KNOWN, string>;
 
@@ -102,7 +108,7 @@ export async function identifyEngine(
   options: { apiKey?: string | undefined; clock?: Clock } = {},
 ): Promise<FoundEngine | undefined> {
   const http = new EngineHttp({ url, apiKey: options.apiKey, probeMs: NAMED_TIMEOUT_MS, clock: options.clock });
-  for (const profile of [...Object.values(KNOWN), generic]) {
+  for (const profile of [...Object.values(KNOWN), genericProfile]) {
     const found = await examine(profile, http);
     if (found !== undefined) return found;
   }

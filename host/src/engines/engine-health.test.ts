@@ -9,8 +9,8 @@ import { stubServer, unusedAddress } from "../testing/stub-http.ts";
 import type { Availability } from "./engine.ts";
 import { EngineHealth } from "./engine-health.ts";
 import { EngineHttp } from "./engine-http.ts";
-import { llamaServer } from "./profiles/llama-server.ts";
-import { vllm } from "./profiles/vllm.ts";
+import { llamaServerProfile } from "./profiles/llama-server.ts";
+import { vllmProfile } from "./profiles/vllm.ts";
 
 const NAME = "llama3.2:3b";
 
@@ -24,7 +24,7 @@ function harness(
   const seen: Availability[] = [];
   const health = new EngineHealth({
     http: new EngineHttp({ url, clock: httpClock }),
-    profile: llamaServer,
+    profile: llamaServerProfile,
     names: options.names ?? new Map([["tiny-3b", NAME]]),
     first: { models: ["tiny-3b"], slots: 2 },
     listed: [NAME],
@@ -142,7 +142,7 @@ test("limits a full engine for one minute to the number of jobs that ran when it
   const seen: number[] = [];
   const health = new EngineHealth({
     http: new EngineHttp({ url: await stubServer(t, createVllmStub(stub)), clock: new ManualClock() }),
-    profile: vllm,
+    profile: vllmProfile,
     names: new Map([["tiny-3b", NAME]]),
     first: { models: ["tiny-3b"], slots: 5 },
     listed: [NAME],

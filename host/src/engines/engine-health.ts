@@ -7,7 +7,7 @@ import type { Clock } from "../clock.ts";
 import type { Availability } from "./engine.ts";
 import type { EngineHttp } from "./engine-http.ts";
 import { ModelLiveness } from "./model-liveness.ts";
-import type { EngineProfile, EngineReport } from "./profiles/profile.ts";
+import type { EngineProfile, EngineReport } from "./profiles/engine-profile.ts";
 
 const CHECK_EVERY_MS = 5_000;
 const CHECK_AGAIN_MS_MIN = 250;

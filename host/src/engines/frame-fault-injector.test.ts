@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
-import { connectToNats } from "../agent/nats.ts";
+import { connectToNats } from "../agent/connect-to-nats.ts";
 import { waitOneTurn } from "../clock.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { JOB_ID } from "../testing/recording-sink.ts";

@@ -5,7 +5,7 @@
  */
 import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
-import type { PlaneConnection, PlaneDialer } from "../agent/plane.ts";
+import type { PlaneConnection, PlaneDialer } from "../agent/plane-connection.ts";
 
 /**
  * The byte that marks an `accepted` frame. Frames are only decoded while a job with faults runs; otherwise only their

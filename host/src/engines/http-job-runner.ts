@@ -16,9 +16,9 @@ import type { ReaderDemand } from "./job-connections.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./model-names.ts";
 import { findContextTokens } from "./model-requirements.ts";
 import { OutputRelay } from "./output-relay.ts";
-import type { EngineApiDialect, EngineProfile, EngineRequest } from "./profiles/profile.ts";
+import type { EngineApiDialect, EngineProfile, EngineRequest } from "./profiles/engine-profile.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
-import { Watchdog } from "./watchdog.ts";
+import { JobWatchdog } from "./watchdog.ts";
 
 const EMBEDDING_BYTES_MAX = 16 * 1024 * 1024;
 /**
@@ -149,7 +149,7 @@ export class HttpJobRunner {
     }
   }
 
-  #watchdog(sink: Pick<OutputSink, "progress">): Watchdog {
+  #watchdog(sink: Pick<OutputSink, "progress">): JobWatchdog {
     const { clock, http, profile } = this.#options;
     const probe = (): Promise<ServerLiveness> => {
       // Jobs that need the result at the same time share one request.
@@ -158,7 +158,7 @@ export class HttpJobRunner {
       });
       return this.#probe;
     };
-    return new Watchdog({ clock, probe, tell: (promptRead) => sink.progress(promptRead) });
+    return new JobWatchdog({ clock, probe, tell: (promptRead) => sink.progress(promptRead) });
   }
 
   /** Repeats the request until the engine accepts it. */
@@ -219,7 +219,7 @@ function smallestJob(model: string): GenerationJob {
  * Finds the error to report. After the watchdog gave up, other errors only result from its abort. A refused output
  * format is not the engine's failure.
  */
-function causeOf(error: unknown, watchdog: Watchdog, job: EngineJob): unknown {
+function causeOf(error: unknown, watchdog: JobWatchdog, job: EngineJob): unknown {
   if (watchdog.signal.aborted) return watchdog.signal.reason;
   if (job.endpoint === "embedding" || job.format === undefined || !(error instanceof EngineRefused)) return error;
   if (error.blame === "prompt" || !(error.aboutRequest || error.aboutFormat)) return error;

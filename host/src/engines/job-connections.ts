@@ -1,7 +1,7 @@
 /** Sends jobs to an engine's server, each on a connection of its own. Idle connections are reused. */
 import type { Clock } from "../clock.ts";
 import type { AnswerHead } from "./http1/answer-parser.ts";
-import { EngineConnection, type EngineServerAddress } from "./http1/connection.ts";
+import { EngineConnection, type EngineServerAddress } from "./http1/engine-connection.ts";
 import { blockThread, ReadBatcher } from "./http1/read-batcher.ts";
 
 /**

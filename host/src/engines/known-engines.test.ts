@@ -11,13 +11,13 @@ import { createVllmStub } from "../testing/engines/vllm.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { restartableServer, type StubHandler } from "../testing/stub-http.ts";
 import { type Availability, type EmbeddingJob, type Engine, EngineError } from "./engine.ts";
-import { openAiEngine } from "./openai.ts";
-import { llamaServer } from "./profiles/llama-server.ts";
-import { lmStudio } from "./profiles/lm-studio.ts";
-import { mlx } from "./profiles/mlx.ts";
-import { ollama } from "./profiles/ollama.ts";
-import type { EngineProfile } from "./profiles/profile.ts";
-import { vllm } from "./profiles/vllm.ts";
+import { openAiEngine } from "./openai-engine.ts";
+import type { EngineProfile } from "./profiles/engine-profile.ts";
+import { llamaServerProfile } from "./profiles/llama-server.ts";
+import { lmStudioProfile } from "./profiles/lm-studio.ts";
+import { mlxProfile } from "./profiles/mlx.ts";
+import { ollamaProfile } from "./profiles/ollama.ts";
+import { vllmProfile } from "./profiles/vllm.ts";
 
 interface Case {
   profile: EngineProfile;
@@ -43,7 +43,7 @@ const responseSchema = ({ response_format: format }: Record<string, unknown>): u
 
 const CASES: Case[] = [
   {
-    profile: ollama,
+    profile: ollamaProfile,
     serve: createOllamaStub,
     sampling: ({ options }) => {
       const { seed, stop, num_predict, temperature } = options as Record<string, unknown>;
@@ -53,28 +53,28 @@ const CASES: Case[] = [
     schemaIn: ({ format }) => format,
   },
   {
-    profile: llamaServer,
+    profile: llamaServerProfile,
     serve: createLlamaServerStub,
     sampling: openAiSampling,
     has: { ...everything, progress: true, tokens: true },
     schemaIn: responseSchema,
   },
   {
-    profile: lmStudio,
+    profile: lmStudioProfile,
     serve: createLmStudioStub,
     sampling: openAiSampling,
     has: { ...everything, stops: false },
     schemaIn: responseSchema,
   },
   {
-    profile: vllm,
+    profile: vllmProfile,
     serve: createVllmStub,
     sampling: openAiSampling,
     has: { ...everything, tokens: true },
     schemaIn: responseSchema,
   },
   {
-    profile: mlx,
+    profile: mlxProfile,
     serve: createMlxStub,
     sampling: openAiSampling,
     has: { ...everything, embeddings: false, contextLimit: false, progress: true, stops: false },

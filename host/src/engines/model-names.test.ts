@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findCatalogueId, mapCatalogueModels } from "./model-names.ts";
+import { findCatalogueId, mapCatalogueIdsToEngineModels } from "./model-names.ts";
 
 const names: Record<string, string[]> = {
   "tiny-3b": [
@@ -81,5 +81,8 @@ for (const name of strangers)
   test(`"${name}" is not recognized as a catalogue model`, () => assert.equal(findCatalogueId(name), undefined));
 
 test("if an engine lists a model under two names, the first name is used", () => {
-  assert.deepEqual([...mapCatalogueModels(["x", "llama3.2:3b", "llama3.2:latest"])], [["tiny-3b", "llama3.2:3b"]]);
+  assert.deepEqual(
+    [...mapCatalogueIdsToEngineModels(["x", "llama3.2:3b", "llama3.2:latest"])],
+    [["tiny-3b", "llama3.2:3b"]],
+  );
 });

@@ -48,7 +48,7 @@ function nameIn(engineModel: string): string {
 }
 
 /** Maps catalogue IDs to the engine's names. If several names match a model, the first is used. */
-export function mapCatalogueModels(engineModels: readonly string[]): Map<string, string> {
+export function mapCatalogueIdsToEngineModels(engineModels: readonly string[]): Map<string, string> {
   const map = new Map<string, string>();
   for (const name of engineModels) {
     const model = findCatalogueId(name);

@@ -7,7 +7,7 @@ import { setDefaultCACertificates } from "node:tls";
 import { selfSignedCertificate } from "../../../gateway/src/plane/hub/testing-certificate.ts";
 import { systemClock } from "../clock.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
-import { openAiEngine } from "./openai.ts";
+import { openAiEngine } from "./openai-engine.ts";
 
 test("the agent sends jobs to an engine over HTTPS only if it trusts the certificate, and reuses the connection", async (t) => {
   const made = selfSignedCertificate();

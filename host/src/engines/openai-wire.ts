@@ -1,11 +1,11 @@
 /** Requests and responses in the format of the OpenAI API. Token counts in responses are ignored. */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
-import { parseJson } from "../http-body.ts";
+import { parseJson } from "../response-body.ts";
 import { type ChatMessage, EngineError, type FinishReason, type GenerationJob } from "./engine.ts";
 import { toStreamError } from "./engine-http.ts";
 import { toEngineSeed } from "./engine-seed.ts";
-import type { EngineApiDialect, EngineRequest, StreamEvent } from "./profiles/profile.ts";
+import type { EngineApiDialect, EngineRequest, StreamEvent } from "./profiles/engine-profile.ts";
 
 const Piece = z.string().nullish();
 

@@ -7,7 +7,7 @@ import { StopStringMatcher } from "@tollgate/protocol/stop-strings.ts";
 import type { FinishReason, GenerationJob, OutputSink } from "./engine.ts";
 import { THINKING_MODELS } from "./model-names.ts";
 import { OutputLimit } from "./output-limit.ts";
-import type { StreamEvent } from "./profiles/profile.ts";
+import type { StreamEvent } from "./profiles/engine-profile.ts";
 import { ThinkingInText } from "./thinking-in-text.ts";
 
 interface RelayOptions {

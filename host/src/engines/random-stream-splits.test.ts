@@ -8,13 +8,13 @@ import fc from "fast-check";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import type { GenerationJob } from "./engine.ts";
 import { OutputRelay } from "./output-relay.ts";
-import { generic } from "./profiles/generic.ts";
-import { llamaServer } from "./profiles/llama-server.ts";
-import { lmStudio } from "./profiles/lm-studio.ts";
-import { mlx } from "./profiles/mlx.ts";
-import { ollama } from "./profiles/ollama.ts";
-import type { EngineApiDialect, EngineProfile } from "./profiles/profile.ts";
-import { vllm } from "./profiles/vllm.ts";
+import type { EngineApiDialect, EngineProfile } from "./profiles/engine-profile.ts";
+import { genericProfile } from "./profiles/generic-engine.ts";
+import { llamaServerProfile } from "./profiles/llama-server.ts";
+import { lmStudioProfile } from "./profiles/lm-studio.ts";
+import { mlxProfile } from "./profiles/mlx.ts";
+import { ollamaProfile } from "./profiles/ollama.ts";
+import { vllmProfile } from "./profiles/vllm.ts";
 import { NdjsonReader, SseReader } from "./stream-framing.ts";
 
 const PARTS = [
@@ -68,19 +68,19 @@ const lines: Say = (kind, text) =>
   `${JSON.stringify({ message: kind === "answer" ? { content: text } : { content: "", thinking: text }, done: false })}\n`;
 
 const CASES: [profile: EngineProfile, name: string, say: Say, end: string][] = [
-  [generic, "chat", chat("thinking"), `${sse({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`],
+  [genericProfile, "chat", chat("thinking"), `${sse({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`],
   [
-    generic,
+    genericProfile,
     "chat with returns",
     (kind, text) => chat("reasoning")(kind, text).replaceAll("\n", "\r\n"),
     "data: [DONE]\r\n\r\n",
   ],
-  [generic, "completion", (_, text) => sse({ text }), sse({ text: "", finish_reason: "length" })],
-  [llamaServer, "chat", chat("reasoning_content"), "data: [DONE]\n\n"],
-  [lmStudio, "chat", chat("reasoning"), "data: [DONE]\n\n"],
-  [vllm, "chat", chat("reasoning"), "data: [DONE]\n\n"],
-  [mlx, "chat", (kind, text) => `: keepalive 1/2\n\n${chat("reasoning")(kind, text)}`, "data: [DONE]\n\n"],
-  [ollama, "chat", lines, `${JSON.stringify({ message: { content: "" }, done: true, done_reason: "stop" })}\n`],
+  [genericProfile, "completion", (_, text) => sse({ text }), sse({ text: "", finish_reason: "length" })],
+  [llamaServerProfile, "chat", chat("reasoning_content"), "data: [DONE]\n\n"],
+  [lmStudioProfile, "chat", chat("reasoning"), "data: [DONE]\n\n"],
+  [vllmProfile, "chat", chat("reasoning"), "data: [DONE]\n\n"],
+  [mlxProfile, "chat", (kind, text) => `: keepalive 1/2\n\n${chat("reasoning")(kind, text)}`, "data: [DONE]\n\n"],
+  [ollamaProfile, "chat", lines, `${JSON.stringify({ message: { content: "" }, done: true, done_reason: "stop" })}\n`],
 ];
 
 /** Returns the output for a stream that arrives in these pieces. */

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { BpeCounter } from "../../../gateway/src/metering/bpe/counter.ts";
 import type { BpeTables } from "../../../gateway/src/metering/bpe/tables.ts";
-import { openPromptCounter } from "../../../gateway/src/metering/prompt.ts";
+import { openPromptCounter } from "../../../gateway/src/metering/prompt-counter.ts";
 import { loadTables, TOKENIZER_NAMES, TOKENIZERS } from "../../../gateway/src/metering/tokenizers.ts";
 import { ACTIVE_MODELS, EMBEDDING_MODELS } from "./model-names.ts";
 import { CHAT_FAMILIES, findChatFamily, TEMPLATE_TEST_CHAT, TEMPLATE_TEST_TEXT_TOKENS } from "./template-check.ts";

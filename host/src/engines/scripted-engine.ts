@@ -4,8 +4,8 @@
  * network messages.
  */
 
+import { SCORES_PER_FRAME_MAX } from "@tollgate/protocol/frame-limits.ts";
 import type { OutputChannel } from "@tollgate/protocol/frames.ts";
-import { SCORES_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
 import { StopStringMatcher } from "@tollgate/protocol/stop-strings.ts";
 import { type Clock, sleep, waitOneTurn } from "../clock.ts";
 import {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { EngineError } from "./engine.ts";
-import { generic } from "./profiles/generic.ts";
-import { ollama } from "./profiles/ollama.ts";
-import type { EngineApiDialect, StreamEvent } from "./profiles/profile.ts";
+import type { EngineApiDialect, StreamEvent } from "./profiles/engine-profile.ts";
+import { genericProfile } from "./profiles/generic-engine.ts";
+import { ollamaProfile } from "./profiles/ollama.ts";
 import { StreamEventReader } from "./stream-event-reader.ts";
 
 /** Reads an event and returns the result or the error's text. */
@@ -37,7 +37,7 @@ test("parses only the first of several events that differ only in their text", (
   let parsed = 0;
   const reader = new StreamEventReader((data) => {
     parsed++;
-    return generic.dialect.read(data);
+    return genericProfile.dialect.read(data);
   });
   const words = ["The", " first", ' "quoted"', " \\ back", "\n", " é", "日本", "😀", "\u2028", " last"];
   assert.deepEqual(
@@ -55,7 +55,7 @@ test('parses only the first of several events that differ only in text and the U
   let parsed = 0;
   const reader = new StreamEventReader((data) => {
     parsed++;
-    return generic.dialect.read(data);
+    return genericProfile.dialect.read(data);
   });
   const seconds = [1_700_000_000, 1_700_000_000, 1_700_000_001, 1_700_000_002, 1_700_000_001];
   assert.deepEqual(
@@ -63,10 +63,10 @@ test('parses only the first of several events that differ only in text and the U
     [" 0", " 1", " 2", " 3", " 4"],
   );
   assert.equal(parsed, 3);
-  const first = new StreamEventReader(generic.dialect.read);
+  const first = new StreamEventReader(genericProfile.dialect.read);
   for (const second of seconds) {
     const event = `{"created":${second},"choices":[{"delta":{"content":" a"}}]}`;
-    assert.deepEqual(first.read(event), generic.dialect.read(event));
+    assert.deepEqual(first.read(event), genericProfile.dialect.read(event));
   }
 });
 
@@ -81,7 +81,7 @@ test('returns the same as full parsing if the field "created" is not a Unix time
     "1700000001e1",
     "null",
   ];
-  assertSame(generic.dialect, [
+  assertSame(genericProfile.dialect, [
     ofSecond("a", 1_700_000_000),
     ...odd.flatMap((second) => [ofSecond("b", second), ofSecond("c", 1_700_000_003)]),
     ofSecond("d", 1_700_000_004).replace('"id"', '"error"'),
@@ -91,7 +91,7 @@ test('returns the same as full parsing if the field "created" is not a Unix time
 });
 
 test('returns the same as full parsing if an event differs from the one before in more than its text and the field "created"', () => {
-  assertSame(generic.dialect, [
+  assertSame(genericProfile.dialect, [
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "a" }),
     chunk({ content: "" }),
@@ -110,7 +110,7 @@ test('returns the same as full parsing if an event differs from the one before i
 
 test("finds the answer's text even if other fields of the event contain the same characters", () => {
   const same = (delta: object, more: object) => [1, 2, 3].map(() => chunk(delta, more));
-  assertSame(generic.dialect, [
+  assertSame(genericProfile.dialect, [
     // The text also appears before its own field: as another field's value, as a key, and across two strings.
     ...same({ content: "x" }, {}),
     ...same({ content: "id" }, {}),
@@ -132,7 +132,7 @@ test("returns the same as full parsing, whatever characters an event has in plac
   fc.assert(
     fc.property(fc.array(raw, { minLength: 1, maxLength: 12 }), (middles) => {
       const events = middles.map((parts) => before + parts.join("") + after);
-      assertSame(generic.dialect, [`${before}first${after}`, ...events]);
+      assertSame(genericProfile.dialect, [`${before}first${after}`, ...events]);
     }),
     { numRuns: 500 },
   );
@@ -145,14 +145,14 @@ test("returns the same as full parsing for any text in any dialect", () => {
   fc.assert(
     fc.property(fc.array(text, { maxLength: 12 }), (texts) => {
       assertSame(
-        generic.dialect,
+        genericProfile.dialect,
         texts.map((content) => chunk({ content })),
       );
       assertSame(
-        generic.dialect,
+        genericProfile.dialect,
         texts.map((words) => JSON.stringify({ choices: [{ text: words }] })),
       );
-      assertSame(ollama.dialect, texts.map(line));
+      assertSame(ollamaProfile.dialect, texts.map(line));
     }),
     { numRuns: 500 },
   );

@@ -10,9 +10,9 @@
  * llama.cpp's server writes a timestamp into every event (`created`, in seconds). Events that differ only in text and
  * timestamp are also read without parsing, if the timestamp has no effect on the parsed event.
  */
-import { parseJson } from "../http-body.ts";
+import { parseJson } from "../response-body.ts";
 import { EngineError } from "./engine.ts";
-import type { StreamEvent } from "./profiles/profile.ts";
+import type { StreamEvent } from "./profiles/engine-profile.ts";
 
 /** A text that no engine writes, to test where an event contains its text. */
 const PROBE = "\u0001 a text of our own";

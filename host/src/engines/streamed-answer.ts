@@ -3,21 +3,21 @@ import type { FinishReason } from "./engine.ts";
 import { EngineUnreachable } from "./engine-http.ts";
 import type { ReaderDemand } from "./job-connections.ts";
 import type { OutputRelay } from "./output-relay.ts";
-import type { EngineApiDialect, StreamEvent } from "./profiles/profile.ts";
+import type { EngineApiDialect, StreamEvent } from "./profiles/engine-profile.ts";
 import { StreamEventReader } from "./stream-event-reader.ts";
 import { NdjsonReader, SseReader } from "./stream-framing.ts";
-import type { Watchdog } from "./watchdog.ts";
+import type { JobWatchdog } from "./watchdog.ts";
 
 export class StreamedAnswer {
   readonly #relay: OutputRelay;
-  readonly #watchdog: Watchdog;
+  readonly #watchdog: JobWatchdog;
   readonly #frames: SseReader | NdjsonReader;
   readonly #events: StreamEventReader;
   #finish: FinishReason | undefined;
   /** Whether the engine announced the end of the answer. */
   #over = false;
 
-  constructor(dialect: EngineApiDialect, relay: OutputRelay, watchdog: Watchdog) {
+  constructor(dialect: EngineApiDialect, relay: OutputRelay, watchdog: JobWatchdog) {
     this.#relay = relay;
     this.#watchdog = watchdog;
     const comment = (text: string): void => this.#event(dialect.readComment?.(text));

@@ -5,15 +5,15 @@ import { systemClock } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import { compositeEngine } from "./composite-engine.ts";
-import { demoEngine } from "./demo.ts";
+import { demoEngine } from "./demo-engine.ts";
 import type { Engine } from "./engine.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
 import { ACTIVE_MODELS } from "./model-names.ts";
-import { openAiEngine } from "./openai.ts";
-import { generic } from "./profiles/generic.ts";
-import { llamaServer } from "./profiles/llama-server.ts";
-import { ollama } from "./profiles/ollama.ts";
-import type { EngineProfile } from "./profiles/profile.ts";
+import { openAiEngine } from "./openai-engine.ts";
+import type { EngineProfile } from "./profiles/engine-profile.ts";
+import { genericProfile } from "./profiles/generic-engine.ts";
+import { llamaServerProfile } from "./profiles/llama-server.ts";
+import { ollamaProfile } from "./profiles/ollama.ts";
 import { scriptedEngine } from "./scripted-engine.ts";
 import {
   checkEngineTemplate,
@@ -32,9 +32,9 @@ const engineAt = (url: string, profile: EngineProfile): Engine =>
   });
 
 /** An engine that reports this many tokens for every chat, in the format of its own API. */
-async function counting(t: TestContext, tokens: number, profile: EngineProfile = ollama): Promise<Engine> {
+async function counting(t: TestContext, tokens: number, profile: EngineProfile = ollamaProfile): Promise<Engine> {
   const answer: StubHandler = (_request, response) =>
-    profile === ollama
+    profile === ollamaProfile
       ? sendJson(response, { message: { role: "assistant", content: "R" }, done: true, prompt_eval_count: tokens })
       : sendJson(response, { choices: [], usage: { prompt_tokens: tokens, completion_tokens: 1 } });
   return engineAt(await stubServer(t, answer), profile);
@@ -89,7 +89,7 @@ test("sends the test chat as a job of one token", async (t) => {
     bodies.push({ path: request.path, body: JSON.parse(request.body) });
     sendJson(response, {});
   };
-  for (const profile of [ollama, llamaServer]) {
+  for (const profile of [ollamaProfile, llamaServerProfile]) {
     const engine = engineAt(await stubServer(t, take), profile);
     assert.deepEqual(await checkEngineTemplate(engine, "tiny-3b", systemClock), { verdict: "unknown" });
   }
@@ -102,7 +102,7 @@ test("sends the test chat as a job of one token", async (t) => {
 });
 
 test("reads the token count of an OpenAI-compatible engine, and asks the engine that has the model", async (t) => {
-  const one = await counting(t, 42, generic);
+  const one = await counting(t, 42, genericProfile);
   assert.equal((await checkEngineTemplate(one, "mid-14b", systemClock)).verdict, "matches");
   const both = compositeEngine([scriptedEngine({ models: ["tiny-3b"], clock: systemClock }), one]);
   assert.equal((await checkEngineTemplate(both, "mid-14b", systemClock)).verdict, "matches");
@@ -112,17 +112,17 @@ test("reads the token count of an OpenAI-compatible engine, and asks the engine 
 test('reports "fails" if the engine refuses the test chat or is down, and "unknown" if it times out or cannot be tested', async (t) => {
   const refuses = engineAt(
     await stubServer(t, (_request, response) => sendJson(response, { error: "no" }, 500)),
-    ollama,
+    ollamaProfile,
   );
   assert.deepEqual(await checkEngineTemplate(refuses, "tiny-3b", systemClock), {
     verdict: "fails",
     reason: "the engine refused the request (HTTP 500)",
   });
-  const dead = engineAt(await unusedAddress(), ollama);
+  const dead = engineAt(await unusedAddress(), ollamaProfile);
   assert.equal((await checkEngineTemplate(dead, "tiny-3b", systemClock)).verdict, "fails");
   const unknown = { verdict: "unknown" };
   const clock = new ManualClock();
-  const late = engineAt(await stubServer(t, () => clock.advance(120_000)), ollama);
+  const late = engineAt(await stubServer(t, () => clock.advance(120_000)), ollamaProfile);
   assert.deepEqual(await checkEngineTemplate(late, "tiny-3b", clock), unknown);
   assert.deepEqual(await checkEngineTemplate(dead, "embed-m3", systemClock), unknown);
   assert.deepEqual(await checkEngineTemplate(dead, "another", systemClock), unknown);

@@ -10,11 +10,11 @@ import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testin
 import type { Engine } from "./engine.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
 import { ACTIVE_MODELS } from "./model-names.ts";
-import { openAiEngine } from "./openai.ts";
-import { llamaServer } from "./profiles/llama-server.ts";
-import { ollama } from "./profiles/ollama.ts";
-import type { EngineProfile } from "./profiles/profile.ts";
-import { vllm } from "./profiles/vllm.ts";
+import { openAiEngine } from "./openai-engine.ts";
+import type { EngineProfile } from "./profiles/engine-profile.ts";
+import { llamaServerProfile } from "./profiles/llama-server.ts";
+import { ollamaProfile } from "./profiles/ollama.ts";
+import { vllmProfile } from "./profiles/vllm.ts";
 import { scriptedEngine } from "./scripted-engine.ts";
 import { checkEngineTokenizer, TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName } from "./tokenizer-check.ts";
 
@@ -38,7 +38,7 @@ test("reports a match for each model's own tokenizer, and a difference for all o
     "reason-32b": "qwen2.5",
     "embed-m3": "xlm-roberta",
   };
-  for (const profile of [llamaServer, vllm]) {
+  for (const profile of [llamaServerProfile, vllmProfile]) {
     for (const name of TOKENIZERS) {
       const engine = await withTokenizer(t, name, profile);
       for (const [model, own] of Object.entries(expected))
@@ -53,8 +53,8 @@ test("reports a match for each model's own tokenizer, and a difference for all o
 
 test("reports a difference for stubs that count words, and for this repository's demo model", async (t) => {
   for (const [stub, profile] of [
-    [createLlamaServerStub, llamaServer],
-    [createVllmStub, vllm],
+    [createLlamaServerStub, llamaServerProfile],
+    [createVllmStub, vllmProfile],
   ] as const) {
     const engine = engineAt(await stubServer(t, stub(new StubEngine())), profile);
     assert.equal(await checkEngineTokenizer(engine, "tiny-3b"), "differs");
@@ -74,9 +74,9 @@ test("reports a difference for stubs that count words, and for this repository's
 
 test("reports unknown for an engine that does not tokenize or is unreachable, and for an unknown model", async (t) => {
   const stub = await stubServer(t, createOllamaStub(new StubEngine()));
-  const away = engineAt(await unusedAddress(), llamaServer);
-  const counts = await withTokenizer(t, "llama3", llamaServer);
-  assert.equal(await checkEngineTokenizer(engineAt(stub, ollama), "tiny-3b"), "unknown");
+  const away = engineAt(await unusedAddress(), llamaServerProfile);
+  const counts = await withTokenizer(t, "llama3", llamaServerProfile);
+  assert.equal(await checkEngineTokenizer(engineAt(stub, ollamaProfile), "tiny-3b"), "unknown");
   assert.equal(
     await checkEngineTokenizer(scriptedEngine({ models: ["tiny-3b"], clock: systemClock }), "tiny-3b"),
     "unknown",

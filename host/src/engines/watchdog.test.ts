@@ -4,13 +4,13 @@ import { waitOneTurn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { EngineError } from "./engine.ts";
 import type { ServerLiveness } from "./engine-http.ts";
-import { Watchdog } from "./watchdog.ts";
+import { JobWatchdog } from "./watchdog.ts";
 
 function harness(liveness: ServerLiveness) {
   const clock = new ManualClock();
   const told: number[] = [];
   const state = { liveness };
-  const watchdog = new Watchdog({ clock, tell: (read) => told.push(read), probe: async () => state.liveness });
+  const watchdog = new JobWatchdog({ clock, tell: (read) => told.push(read), probe: async () => state.liveness });
   const pass = async (seconds: number): Promise<void> => {
     for (let i = 0; i < seconds; i++) {
       clock.advance(1000);

@@ -22,7 +22,7 @@ interface WatchdogOptions {
   probe: () => Promise<ServerLiveness>;
 }
 
-export class Watchdog {
+export class JobWatchdog {
   readonly #options: WatchdogOptions;
   readonly #lost = new AbortController();
   readonly #stop: () => void;

@@ -4,7 +4,7 @@ import type { JobBody, JobHeader, NodeState } from "@tollgate/protocol/frames.ts
 import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import pino from "pino";
 import { Agent, type AgentStatus } from "../agent/agent.ts";
-import type { PlaneCredentials } from "../agent/plane.ts";
+import type { PlaneCredentials } from "../agent/plane-connection.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
 import { FrameFaultInjector } from "../engines/frame-fault-injector.ts";

@@ -2,7 +2,7 @@
 import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import { splitJob } from "@tollgate/protocol/job-splitting.ts";
-import type { PlaneConnection, PlaneCredentials, PlaneDialer } from "../agent/plane.ts";
+import type { PlaneConnection, PlaneCredentials, PlaneDialer } from "../agent/plane-connection.ts";
 
 interface Heard {
   subject: string;

@@ -17,14 +17,14 @@ import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/tes
 import { waitPastMidnight } from "../../../gateway/src/history/testing.ts";
 import type { HoldOrder } from "../../../gateway/src/ledger/hold.ts";
 import { type Ledger, openLedger } from "../../../gateway/src/ledger/ledger.ts";
-import type { Settlement } from "../../../gateway/src/ledger/settlement.ts";
+import type { Settlement } from "../../../gateway/src/ledger/settlement-sql.ts";
 import { createTestHold, createTestSettlement } from "../../../gateway/src/ledger/testing.ts";
 import { openPayoutBatches } from "../../../gateway/src/operators/payouts.ts";
+import { processEvent } from "../../../gateway/src/payments/process-payment-events.ts";
 import type { PaymentEventContent, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
-import { processEvent } from "../../../gateway/src/payments/receive.ts";
 import { ProcessLifetime } from "../process-lifetime.ts";
 import { type LedgerEntry, LedgerModel } from "./ledger-model.ts";
-import { NodeTable } from "./nodes.ts";
+import { NodeTable } from "./node-table.ts";
 import { PaymentTables } from "./payments.ts";
 import { PayoutModel } from "./payouts.ts";
 import { type DatabaseTables, executeSqlStatement } from "./sql-statements.ts";

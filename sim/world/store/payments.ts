@@ -1,5 +1,5 @@
 /**
- * The payments in the simulated database, and the statements of `payments/receive.ts`, which run in transactions. Each
+ * The payments in the simulated database, and the statements of `payments/process-payment-events.ts`, which run in transactions. Each
  * transaction works on a copy that replaces the tables on commit, together with its transfers. Transactions run one at
  * a time: the real locks are finer, but lead to the same possible orders.
  */

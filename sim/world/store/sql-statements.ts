@@ -6,7 +6,7 @@
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import { readArray, writeArray } from "./array-literals.ts";
 import type { EndedRequest, HoldTerms, LedgerModel } from "./ledger-model.ts";
-import type { NodeTable } from "./nodes.ts";
+import type { NodeTable } from "./node-table.ts";
 import type { PaymentTables } from "./payments.ts";
 import type { PayoutBatch, PayoutModel } from "./payouts.ts";
 

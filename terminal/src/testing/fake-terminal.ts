@@ -1,7 +1,7 @@
 /** Test helper: a terminal that records output and gives scripted answers. */
 
 import type { AskUser, Terminal } from "../terminal.ts";
-import { createPaint, PAINT_WITHOUT_COLORS, type Paint } from "../text.ts";
+import { createPaint, PAINT_WITHOUT_COLORS, type Paint } from "../terminal-text.ts";
 
 export interface FakeTerminalOptions {
   /** Whether standard output is a terminal, with colors and live screens. */

@@ -1,6 +1,6 @@
 /** Formats an operation as a curl command. IDs are shell variables. */
 
-import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
+import type { Endpoint } from "@tollgate/api/openapi/openapi-types.ts";
 import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
 
 export function curlCommand(endpoint: Endpoint, { credential }: CallExamples): string {

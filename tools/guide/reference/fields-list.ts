@@ -1,6 +1,6 @@
 /** Lists a schema's fields for readers: one line per field, with nested fields by their path, and the type in words. */
-import type { Document, Ref, Schema } from "@tollgate/api/openapi/openapi.ts";
-import { resolveRef } from "@tollgate/api/openapi/openapi.ts";
+import type { Document, Ref, Schema } from "@tollgate/api/openapi/openapi-types.ts";
+import { resolveRef } from "@tollgate/api/openapi/openapi-types.ts";
 
 interface Field {
   /** The field's path, for example `choices[].message.content`. */

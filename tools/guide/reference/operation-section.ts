@@ -10,13 +10,13 @@ import {
   type Response,
   resolveRef,
   type Schema,
-} from "@tollgate/api/openapi/openapi.ts";
+} from "@tollgate/api/openapi/openapi-types.ts";
 import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
-import { type Html, html, inlineMarkdown, renderMarkdown } from "../../../gateway/src/site/reference/html.ts";
+import { type Html, html, inlineMarkdown, renderMarkdown } from "../../../gateway/src/site/reference/html-template.ts";
 import { codeFigure, type Sample, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
 import { findCaption, highlight } from "../highlight.ts";
+import { createSamples } from "./code-samples.ts";
 import { describeType, listFields } from "./fields-list.ts";
-import { createSamples } from "./samples.ts";
 
 export function operationSection(document: Document, endpoint: Endpoint, calling: CallExamples): Html {
   const { method, path, operation } = endpoint;

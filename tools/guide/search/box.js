@@ -1,6 +1,6 @@
 // The search box of the docs: a combobox with a list of results. Loaded when the box is first used. Texts of results are only ever
 // set as text.
-import { openSearch } from "./query.ts";
+import { openSearch } from "./search-query.ts";
 
 /** Takes over the box. Resolves when the index is there. */
 export async function openBox(box) {

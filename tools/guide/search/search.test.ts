@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
-import { Html } from "../../../gateway/src/site/reference/html.ts";
-import { indexApi, indexPage } from "./entries.ts";
-import { extractSnippet, openSearch, type SearchEntry } from "./query.ts";
+import { Html } from "../../../gateway/src/site/reference/html-template.ts";
+import { indexApi, indexPage } from "./search-entries.ts";
+import { extractSnippet, openSearch, type SearchEntry } from "./search-query.ts";
 
 const page = { file: "docs/builders.md", path: "builders", name: "For builders", section: "Builders" };
 const BODY = new Html(

@@ -1,14 +1,14 @@
 /** All destinations and actions of the command palette. Its pages are those of the navigation. */
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
+import type { Me } from "../../api/answer-types.ts";
 import { findChosenAccount } from "../../api/chosen-account.ts";
-import type { Me } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
-import { switchAccount } from "../../data/session.ts";
-import { setTheme } from "../../ui/theme.ts";
-import type { Theme } from "../../ui/theme-choice.ts";
+import { switchAccount } from "../../data/signed-in-session.ts";
+import type { Theme } from "../../ui/stored-theme.ts";
 import { toastError } from "../../ui/toast.tsx";
+import { setTheme } from "../../ui/use-theme.ts";
 import { buildNavigation } from "../navigation.ts";
 import { chooseDestination, type PaletteEntry } from "./palette-entries.ts";
 import { PAGE_SYNONYMS } from "./synonyms.ts";

@@ -1,6 +1,6 @@
 /** A person's accounts with their actions. A suspended account has no actions. */
 import type { ReactNode } from "react";
-import type { Account } from "../../api/types.ts";
+import type { Account } from "../../api/answer-types.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 

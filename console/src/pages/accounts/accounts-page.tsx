@@ -2,16 +2,16 @@
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import type { Account, AccountKind } from "../../api/answer-types.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
 import { chooseAccount } from "../../api/chosen-account.ts";
-import { call } from "../../api/client.ts";
-import type { Account, AccountKind } from "../../api/types.ts";
-import { refreshSession, switchAccount, useMe } from "../../data/session.ts";
+import { refreshSession, switchAccount, useMe } from "../../data/signed-in-session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
-import { classes } from "../../ui/classes.ts";
-import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { findFieldError, TextField } from "../../ui/form-fields.tsx";
 import { Code, Cpu } from "../../ui/icons.tsx";
+import { joinClasses } from "../../ui/join-classes.ts";
 import { Notice } from "../../ui/notice.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
 import { toastError } from "../../ui/toast.tsx";
@@ -34,7 +34,7 @@ export function AccountsPage() {
   const create = useMutation({
     mutationFn: async (fields: FormData) => {
       const body = { kind, name: readTextField(fields, "name").trim() };
-      chooseAccount(await call("POST /console/api/accounts", { body }));
+      chooseAccount(await callConsoleApi("POST /console/api/accounts", { body }));
       await refreshSession();
       await navigate({ to: HOME[kind] });
     },
@@ -90,7 +90,7 @@ function KindChoice({ kind, onChange }: { kind: AccountKind; onChange: (kind: Ac
         return (
           <label
             key={value}
-            className={classes(
+            className={joinClasses(
               "flex cursor-pointer flex-col gap-1.5 rounded-lg border p-4 has-focus-visible:outline-2 has-focus-visible:outline-accent",
               kind === value ? "border-accent bg-accent-soft/50" : "border-line hover:bg-sunken/60",
             )}

@@ -4,15 +4,15 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { errorMessage } from "../../api/fault.ts";
-import type { ScriptLogin } from "../../api/types.ts";
+import type { ScriptLogin } from "../../api/answer-types.ts";
+import { errorMessage } from "../../api/api-fault.ts";
 import { scriptLoginQuery, useDecideScriptLogin } from "../../data/script-login.ts";
-import { useMe } from "../../data/session.ts";
+import { useMe } from "../../data/signed-in-session.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
-import { Fact, FactList } from "../../ui/drawer.tsx";
-import { TextField } from "../../ui/field.tsx";
+import { Property, PropertyList } from "../../ui/drawer.tsx";
 import { Form, FormProblem, readTextField } from "../../ui/form.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
 import { Loading } from "../../ui/loading-states.tsx";
 
 export function AuthorizePage() {
@@ -62,15 +62,15 @@ function Offer({ login, answer }: { login: ScriptLogin; answer: ReturnType<typeo
     <AuthCard title="Give a script access?" about="Confirm only if you just ran tollgate login and it shows this code.">
       <div className="flex flex-col gap-5">
         <p className="text-center font-mono text-2xl font-semibold tracking-widest">{login.code}</p>
-        <FactList>
-          <Fact name="Asked by">
+        <PropertyList>
+          <Property name="Asked by">
             {login.name}
             <span className="block text-ink-soft">from {login.address ?? "an unknown address"}</span>
-          </Fact>
-          <Fact name="It may">{ACCESS[login.access]}</Fact>
-          <Fact name="Lasts">30 days, or until you end it under Settings</Fact>
-          <Fact name="Signed in as">{identity.email}</Fact>
-        </FactList>
+          </Property>
+          <Property name="It may">{ACCESS[login.access]}</Property>
+          <Property name="Lasts">30 days, or until you end it under Settings</Property>
+          <Property name="Signed in as">{identity.email}</Property>
+        </PropertyList>
         <div role="alert" className="empty:hidden">
           {answer.error !== null && <FormProblem>{errorMessage(answer.error)}</FormProblem>}
         </div>

@@ -6,7 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { creditsQuery, newestLedgerLinesQuery, refetchMoney } from "../../data/credits.ts";
 import { Button } from "../../ui/button.tsx";
-import { Money } from "../../ui/money.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { findPurchaseCredit } from "./purchase-credit.ts";
 import { formatCard } from "./saved-card.tsx";
@@ -87,7 +87,7 @@ function Awaited({ checkoutId, dismiss }: { checkoutId: string; dismiss: React.R
       action={dismiss}
       title={
         <>
-          <Money of={credit.amount_micro} as="balance" /> of credit has been added
+          <MoneyText of={credit.amount_micro} as="balance" /> of credit has been added
         </>
       }
     >

@@ -1,21 +1,21 @@
 /** Sells packs of credit and custom amounts. The user pays on the payment provider's page. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { CheckoutRequest } from "../../api/types.ts";
+import type { CheckoutRequest } from "../../api/answer-types.ts";
 import { creditPacksQuery, isBillingDisabled, useCheckout } from "../../data/credits.ts";
-import { usePermissions } from "../../data/session.ts";
-import { formatExactDollars } from "../../money.ts";
+import { usePermissions } from "../../data/signed-in-session.ts";
+import { formatExactDollars } from "../../dollar-amounts.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { AmountField } from "../../ui/amount-field.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { findFieldError } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { findFieldError } from "../../ui/form-fields.tsx";
 import { CreditCard } from "../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
-import { Money } from "../../ui/money.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { formatAmountForInput, PURCHASE_BOUNDS, parseAmount } from "./amounts.ts";
+import { formatAmountForInput, PURCHASE_BOUNDS, parseAmount } from "./parse-amount.ts";
 
 export function CreditPacks() {
   const packs = useQuery(creditPacksQuery);
@@ -41,11 +41,11 @@ export function CreditPacks() {
                   <li key={id} className="flex flex-col gap-3 rounded-md border border-line p-4">
                     <div>
                       <p className="text-xl font-semibold tracking-tight">
-                        <Money of={credit_micro} as="balance" />
+                        <MoneyText of={credit_micro} as="balance" />
                       </p>
                       {price_micro !== credit_micro && (
                         <p className="text-xs text-ink-soft">
-                          for <Money of={price_micro} />
+                          for <MoneyText of={price_micro} />
                         </p>
                       )}
                     </div>

@@ -1,13 +1,13 @@
 /** A builder's credit: the balance and how long it lasts, alerts and top-ups, purchases, payments and the statement. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { balanceQuery } from "../../data/balance-and-usage.ts";
 import { creditsQuery } from "../../data/credits.ts";
-import { balanceQuery } from "../../data/money.ts";
-import { usePermissions } from "../../data/session.ts";
+import { usePermissions } from "../../data/signed-in-session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { PageHeader, Stat, StatGrid } from "../../ui/card.tsx";
 import { LoadedQuery, LoadedStat, Skeleton } from "../../ui/loading-states.tsx";
-import { Money } from "../../ui/money.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
 import { CheckoutReturnNotice } from "./checkout-return-notice.tsx";
@@ -57,25 +57,26 @@ function Figures() {
               label="Available"
               note={
                 <>
-                  Balance: <Money of={balance_micro} exact />
+                  Balance: <MoneyText of={balance_micro} exact />
                 </>
               }
             >
-              <Money of={available_micro} as="balance" />
+              <MoneyText of={available_micro} as="balance" />
             </Stat>
             <Stat label="Held" note="Reserved by requests in flight">
-              <Money of={held_micro} />
+              <MoneyText of={held_micro} />
             </Stat>
             <LoadedStat
               query={credits}
               label="Spent per day"
               note={({ spending }) => (
                 <>
-                  <Money of={spending.last_day_micro} /> in 24 h, <Money of={spending.last_week_micro} /> in 7 days
+                  <MoneyText of={spending.last_day_micro} /> in 24 h, <MoneyText of={spending.last_week_micro} /> in 7
+                  days
                 </>
               )}
             >
-              {({ spending }) => <Money of={spending.per_day_micro} />}
+              {({ spending }) => <MoneyText of={spending.per_day_micro} />}
             </LoadedStat>
             <LoadedStat
               query={credits}

@@ -1,7 +1,7 @@
 /** The requests behind one day's row of the statement. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { RequestRecord } from "../../api/types.ts";
+import type { RequestRecord } from "../../api/answer-types.ts";
 import { requestsQuery } from "../../data/requests.ts";
 import {
   CHARGE_COLUMN,

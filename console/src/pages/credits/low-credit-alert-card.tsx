@@ -1,15 +1,15 @@
 /** The low-credit alert: a threshold, and an email to the account's owners each time the balance falls below it. */
 import { useState } from "react";
-import type { Credits } from "../../api/types.ts";
+import type { Credits } from "../../api/answer-types.ts";
 import { useSetCreditAlert } from "../../data/credits.ts";
 import { AmountField } from "../../ui/amount-field.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { findFieldError } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { findFieldError } from "../../ui/form-fields.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
-import { formatAmountForInput, parseAmount, THRESHOLD_BOUNDS } from "./amounts.ts";
+import { formatAmountForInput, parseAmount, THRESHOLD_BOUNDS } from "./parse-amount.ts";
 
 export function LowCreditAlertCard({ credits: { alert, can_mail } }: { credits: Credits }) {
   const set = useSetCreditAlert();

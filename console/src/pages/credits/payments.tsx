@@ -1,16 +1,16 @@
 /** Payments and refunds, with the payment provider's receipts. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { Payment } from "../../api/types.ts";
+import type { Payment } from "../../api/answer-types.ts";
 import { isBillingDisabled, paymentsQuery, usePaymentReceipt } from "../../data/credits.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Receipt } from "../../ui/icons.tsx";
 import { EmptyState } from "../../ui/loading-states.tsx";
-import { moneyColumn } from "../../ui/money.tsx";
+import { moneyColumn } from "../../ui/money-text.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TimeText } from "../../ui/time-text.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 export function PaymentsCard() {
@@ -70,7 +70,7 @@ const COLUMNS: Column<Payment>[] = [
     cell: (payment) => (
       <>
         <span className="whitespace-nowrap">
-          <Time at={payment.at} />
+          <TimeText at={payment.at} />
         </span>
         <span className="mt-1 block text-xs text-ink-soft sm:hidden">{KINDS[payment.kind]}</span>
       </>

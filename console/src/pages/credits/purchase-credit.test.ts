@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LedgerEntry } from "../../api/types.ts";
+import type { LedgerEntry } from "../../api/answer-types.ts";
 import { findPurchaseCredit } from "./purchase-credit.ts";
 
 const line = (kind: LedgerEntry["kind"], reason: string | null): LedgerEntry => ({

@@ -1,5 +1,5 @@
 /** Finds the credit of a purchase after the return from the payment provider. */
-import type { LedgerEntry } from "../../api/types.ts";
+import type { LedgerEntry } from "../../api/answer-types.ts";
 
 /** The statement line that credits this checkout. Its reason contains the checkout's ID: `pack_20 bought (pay_…)`. */
 export const findPurchaseCredit = (lines: LedgerEntry[], checkoutId: string): LedgerEntry | undefined =>

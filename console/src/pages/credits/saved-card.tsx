@@ -4,7 +4,7 @@
  */
 
 import { useState } from "react";
-import type { Credits } from "../../api/types.ts";
+import type { Credits } from "../../api/answer-types.ts";
 import { useRemoveCard, useSaveCard } from "../../data/credits.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";

@@ -4,21 +4,21 @@
  */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { saveFile } from "../../api/client.ts";
-import type { StatementRow } from "../../api/types.ts";
+import type { StatementRow } from "../../api/answer-types.ts";
+import { saveFile } from "../../api/api-client.ts";
 import { statementQuery } from "../../data/credits.ts";
-import { formatUtcDay } from "../../time.ts";
+import { formatUtcDay } from "../../format-time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
-import { classes } from "../../ui/classes.ts";
 import { ChevronRight, ReceiptText } from "../../ui/icons.tsx";
+import { joinClasses } from "../../ui/join-classes.ts";
 import { EmptyState } from "../../ui/loading-states.tsx";
-import { moneyColumn } from "../../ui/money.tsx";
+import { moneyColumn } from "../../ui/money-text.tsx";
 import { MonthMenu } from "../../ui/month-menu.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { CountText, formatCount, Time } from "../../ui/time.tsx";
+import { CountText, formatCount, TimeText } from "../../ui/time-text.tsx";
 import { DayRequests } from "./day-requests.tsx";
 
 export function StatementCard() {
@@ -76,7 +76,7 @@ const columnsOf = (unfolded: ReadonlySet<string>, fold: (day: string) => void): 
     cell: ({ day, at, kind }) =>
       day === null ? (
         <span className="block pl-6">
-          <span className="whitespace-nowrap">{at !== null && <Time at={at} />}</span>
+          <span className="whitespace-nowrap">{at !== null && <TimeText at={at} />}</span>
           <span className="block text-xs text-ink-soft @lg:hidden">{kind}</span>
         </span>
       ) : (
@@ -88,7 +88,10 @@ const columnsOf = (unfolded: ReadonlySet<string>, fold: (day: string) => void): 
         >
           <ChevronRight
             aria-hidden
-            className={classes("size-4 shrink-0 text-ink-soft transition-transform", unfolded.has(day) && "rotate-90")}
+            className={joinClasses(
+              "size-4 shrink-0 text-ink-soft transition-transform",
+              unfolded.has(day) && "rotate-90",
+            )}
           />
           <span>
             {formatUtcDay(day)} <span className="font-normal text-ink-soft">UTC</span>

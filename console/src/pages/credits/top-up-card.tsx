@@ -1,17 +1,17 @@
 /** Automatic top-up: the saved payment card, the rule, and why top-up was turned off. */
 import { useState } from "react";
-import type { Credits } from "../../api/types.ts";
+import type { Credits } from "../../api/answer-types.ts";
 import { TOP_UP_FAILURES } from "../../credits/top-up-failures.ts";
 import { useSetTopUp } from "../../data/credits.ts";
 import { AmountField } from "../../ui/amount-field.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { findFieldError } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
-import { Money } from "../../ui/money.tsx";
+import { findFieldError } from "../../ui/form-fields.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TimeText } from "../../ui/time-text.tsx";
 import { toast } from "../../ui/toast.tsx";
 import {
   type AmountBounds,
@@ -20,7 +20,7 @@ import {
   PURCHASE_BOUNDS,
   parseAmount,
   THRESHOLD_BOUNDS,
-} from "./amounts.ts";
+} from "./parse-amount.ts";
 import { SavedCard } from "./saved-card.tsx";
 
 type TopUp = NonNullable<Credits["top_up"]>;
@@ -62,7 +62,7 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
             {top_up.failed_at !== null && (
               <>
                 {" "}
-                (<Time at={top_up.failed_at} />)
+                (<TimeText at={top_up.failed_at} />)
               </>
             )}
           </Notice>
@@ -90,7 +90,7 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
             Amounts in dollars.{" "}
             {top_up !== null && (
               <>
-                Automatic purchases this month (UTC): <Money of={top_up.month_spent_micro} exact />.
+                Automatic purchases this month (UTC): <MoneyText of={top_up.month_spent_micro} exact />.
               </>
             )}
           </p>

@@ -2,18 +2,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import type { InvitationDetails, Me } from "../../api/answer-types.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
+import { ApiFault, errorMessage } from "../../api/api-fault.ts";
 import { chooseAccount } from "../../api/chosen-account.ts";
-import { call } from "../../api/client.ts";
-import { ApiFault, errorMessage } from "../../api/fault.ts";
-import type { InvitationDetails, Me } from "../../api/types.ts";
 import { removeInvitationToken, takeInvitationToken } from "../../data/invitation-token.ts";
-import { meQuery, refreshSession } from "../../data/session.ts";
+import { meQuery, refreshSession } from "../../data/signed-in-session.ts";
 import { invitationQuery, useAcceptInvitation } from "../../data/team.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { chooseHomePath } from "../../layout/navigation.ts";
 import { describeRole } from "../../team/roles.ts";
 import { Button, buttonClasses } from "../../ui/button.tsx";
-import { Fact, FactList } from "../../ui/drawer.tsx";
+import { Property, PropertyList } from "../../ui/drawer.tsx";
 import { FormProblem } from "../../ui/form.tsx";
 import { Loading } from "../../ui/loading-states.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
@@ -83,13 +83,13 @@ function Offer({ me, token, offer, accept }: OfferProps) {
   return (
     <AuthCard title={`Join ${account.name}`} about={`${invited_by} invited you to this ${account.kind} account.`}>
       <div className="flex flex-col gap-5">
-        <FactList>
-          <Fact name="Your role">
+        <PropertyList>
+          <Property name="Your role">
             <span className="font-medium">{role}</span>
             <span className="block text-ink-soft">{describeRole(role, account.kind)}</span>
-          </Fact>
-          <Fact name="Signed in as">{me.identity.email}</Fact>
-        </FactList>
+          </Property>
+          <Property name="Signed in as">{me.identity.email}</Property>
+        </PropertyList>
         <div role="alert" className="empty:hidden">
           {accept.error !== null && <FormProblem>{errorMessage(accept.error)}</FormProblem>}
         </div>
@@ -108,7 +108,7 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
   const isForOther = error instanceof ApiFault && error.code === "invitation_not_yours";
   /** Signs out, so that the invited person can sign in and use the same link. */
   const signInAsOther = async (): Promise<void> => {
-    await call("POST /console/api/auth/sign-out");
+    await callConsoleApi("POST /console/api/auth/sign-out");
     location.hash = new URLSearchParams({ token }).toString();
     location.reload();
   };

@@ -1,10 +1,10 @@
 /** A dialog that changes a key's name and settings. Only changed fields are sent. */
 import { useState } from "react";
-import type { ApiKey } from "../../api/types.ts";
+import type { ApiKey } from "../../api/answer-types.ts";
 import { useChangeKey } from "../../data/keys.ts";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
+import { findFieldError, TextField } from "../../ui/form-fields.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { fillKeyForm, findChangedSettings, readKeyForm } from "./key-form.ts";
 import { KeySettingsFields, listFieldsWithInlineErrors } from "./key-settings-fields.tsx";

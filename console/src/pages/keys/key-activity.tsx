@@ -2,28 +2,28 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
-import type { RequestRecord, UsageRow } from "../../api/types.ts";
-import { usageQuery } from "../../data/money.ts";
+import type { RequestRecord, UsageRow } from "../../api/answer-types.ts";
+import { usageQuery } from "../../data/balance-and-usage.ts";
 import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
-import { sumMicro } from "../../money.ts";
+import { sumMicro } from "../../dollar-amounts.ts";
 import { formatErrorShare, formatMilliseconds } from "../../performance/performance-figures.tsx";
 import { formatCategoricalTerm } from "../../requests/filter-text.ts";
-import { Outcome } from "../../requests/outcome.tsx";
+import { OutcomeBadge } from "../../requests/outcome-badge.tsx";
 import { describeOutcome } from "../../requests/outcome-names.ts";
 import { CHARGE_COLUMN, MODEL_COLUMN, OUTCOME_COLUMN, timeColumn } from "../../requests/request-columns.tsx";
-import { stackSpend } from "../../requests/spend.ts";
+import { stackSpend } from "../../requests/spend-charts.ts";
 import { computeBucketedSpan, computePreviousSpan, RANGE_TEXTS } from "../../time-range.ts";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../ui/chart/chart-placeholder.tsx";
-import { formatBucketTick, formatMoneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
+import { formatBucketTick, formatMoneyTick } from "../../ui/chart/tick-labels.ts";
 import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
-import { DrawerSection, Fact, FactList } from "../../ui/drawer.tsx";
+import { DrawerSection, Property, PropertyList } from "../../ui/drawer.tsx";
 import { LoadedQuery, Skeleton } from "../../ui/loading-states.tsx";
-import { Money } from "../../ui/money.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { CountText, useHourStart } from "../../ui/time.tsx";
+import { CountText, useHourStart } from "../../ui/time-text.tsx";
 
 const RANGE = "30d";
 const LATEST = 5;
@@ -54,7 +54,7 @@ export function KeySpend({ id }: { id: string }) {
             return (
               <>
                 <RangeSum range={RANGE}>
-                  <Money of={sum} as="balance" />
+                  <MoneyText of={sum} as="balance" />
                 </RangeSum>
                 <Chart
                   kind="bars"
@@ -91,11 +91,11 @@ function KeyPerformance({ id }: { id: string }) {
             <p className="text-ink-soft">No requests finished in {RANGE_TEXTS[RANGE]}.</p>
           ) : (
             <>
-              <FactList>
-                <Fact name="First token, p95">{formatMilliseconds(total.ttft_ms.p95)}</Fact>
-                <Fact name="Duration, p95">{formatMilliseconds(total.duration_ms.p95)}</Fact>
-                <Fact name="Error rate">{formatErrorShare(total)}</Fact>
-              </FactList>
+              <PropertyList>
+                <Property name="First token, p95">{formatMilliseconds(total.ttft_ms.p95)}</Property>
+                <Property name="Duration, p95">{formatMilliseconds(total.duration_ms.p95)}</Property>
+                <Property name="Error rate">{formatErrorShare(total)}</Property>
+              </PropertyList>
               <Link
                 to="/performance"
                 search={{ key: id }}
@@ -131,7 +131,7 @@ function Endings({ id, rows }: { id: string; rows: UsageRow[] }) {
                 title={describeOutcome(outcome).says}
                 className="inline-flex items-center gap-1.5 rounded-sm hover:underline"
               >
-                <Outcome of={outcome} />
+                <OutcomeBadge of={outcome} />
                 <CountText of={requests} />
               </Link>
             </li>

@@ -1,7 +1,7 @@
 /** The details of one key: budgets, spending, outcomes of its requests, settings and actions. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { ApiKey } from "../../api/types.ts";
+import type { ApiKey } from "../../api/answer-types.ts";
 import { keyQuery } from "../../data/keys.ts";
 import { API_KEY_KIND } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
@@ -9,10 +9,10 @@ import type { KeyPermissions } from "../../keys/key-permissions.ts";
 import { KeyBadges, KeyExpiry } from "../../keys/key-state.tsx";
 import { RevokeSecretDialog } from "../../secrets/revoke-secret.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Drawer, DrawerSection, Fact, FactList, IdLine } from "../../ui/drawer.tsx";
+import { Drawer, DrawerSection, IdLine, Property, PropertyList } from "../../ui/drawer.tsx";
 import { Pencil, RefreshCw, Trash2 } from "../../ui/icons.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
-import { CountText, Time } from "../../ui/time.tsx";
+import { CountText, TimeText } from "../../ui/time-text.tsx";
 import { EditKeyDialog } from "./edit-key.tsx";
 import { KeyRequests, KeySpend } from "./key-activity.tsx";
 import { RotateKeyDialog } from "./rotate-key.tsx";
@@ -55,36 +55,36 @@ function Details({ apiKey, may }: { apiKey: ApiKey; may: KeyPermissions }) {
       </DrawerSection>
       <KeySpend id={id} />
       <DrawerSection title="Settings">
-        <FactList>
-          <Fact name="Models">{apiKey.models === null ? "All" : apiKey.models.join(", ")}</Fact>
-          <Fact name="Expires">
-            {apiKey.expires_at === null ? <KeyExpiry at={null} /> : <Time at={apiKey.expires_at} as="full" />}
-          </Fact>
+        <PropertyList>
+          <Property name="Models">{apiKey.models === null ? "All" : apiKey.models.join(", ")}</Property>
+          <Property name="Expires">
+            {apiKey.expires_at === null ? <KeyExpiry at={null} /> : <TimeText at={apiKey.expires_at} as="full" />}
+          </Property>
           {old_secret_until !== null && (
-            <Fact name="Old secret expires">
-              <Time at={old_secret_until} as="full" />
-            </Fact>
+            <Property name="Old secret expires">
+              <TimeText at={old_secret_until} as="full" />
+            </Property>
           )}
           <LimitFact name="Requests per minute" of="requests_per_minute" apiKey={apiKey} />
           <LimitFact name="Tokens per minute" of="tokens_per_minute" apiKey={apiKey} />
           <LimitFact name="Concurrent" of="in_flight" apiKey={apiKey} />
-          <Fact name="Created">
-            <Time at={apiKey.created_at} as="full" />
+          <Property name="Created">
+            <TimeText at={apiKey.created_at} as="full" />
             {created_by !== null && <span className="text-ink-soft"> by {created_by.name}</span>}
-          </Fact>
-          <Fact name="Last used">
+          </Property>
+          <Property name="Last used">
             {apiKey.last_used_at === null ? (
               <span className="text-ink-soft">Never</span>
             ) : (
-              <Time at={apiKey.last_used_at} as="ago" />
+              <TimeText at={apiKey.last_used_at} as="ago" />
             )}
-          </Fact>
+          </Property>
           {revoked_at !== null && (
-            <Fact name="Revoked">
-              <Time at={revoked_at} as="full" />
-            </Fact>
+            <Property name="Revoked">
+              <TimeText at={revoked_at} as="full" />
+            </Property>
           )}
-        </FactList>
+        </PropertyList>
       </DrawerSection>
       <KeyRequests id={id} />
     </div>
@@ -100,7 +100,7 @@ interface LimitProps {
 /** The effective limit, and the maximum that the builder may set. */
 function LimitFact({ name, of, apiKey: { limits, limits_max } }: LimitProps) {
   return (
-    <Fact name={name}>
+    <Property name={name}>
       <CountText of={limits[of]} />
       {limits[of] < limits_max[of] && (
         <span className="text-ink-soft">
@@ -108,7 +108,7 @@ function LimitFact({ name, of, apiKey: { limits, limits_max } }: LimitProps) {
           (maximum <CountText of={limits_max[of]} />)
         </span>
       )}
-    </Fact>
+    </Property>
   );
 }
 
@@ -144,7 +144,7 @@ function Actions({ apiKey, mayEdit }: { apiKey: ApiKey; mayEdit: boolean }) {
             "The key was never used."
           ) : (
             <>
-              The key was last used <Time at={apiKey.last_used_at} as="ago" />.
+              The key was last used <TimeText at={apiKey.last_used_at} as="ago" />.
             </>
           )}
         </RevokeSecretDialog>

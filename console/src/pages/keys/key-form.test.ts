@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ApiKey } from "../../api/types.ts";
+import type { ApiKey } from "../../api/answer-types.ts";
 import { computeBudgetUsedPercent } from "../../keys/budget-used-percent.ts";
 import { fillKeyForm, findChangedSettings, NEW_KEY_FORM } from "./key-form.ts";
 

@@ -2,9 +2,9 @@
  * A key's settings as form fields, and the changes that a user made to them. Fields are named as in the API. An empty
  * field removes its setting. Pure.
  */
-import type { ApiKey, KeyChange } from "../../api/types.ts";
+import type { ApiKey, KeyChange } from "../../api/answer-types.ts";
+import { formatDollarsForInput, parseMicro, toWholeMicro } from "../../dollar-amounts.ts";
 import { convertLocalTime, zoneOffsetMs } from "../../locale.ts";
-import { formatDollarsForInput, parseMicro, toWholeMicro } from "../../money.ts";
 import { parseDollars } from "../../parse-dollars.ts";
 import { parseWholeNumber } from "../../whole-number.ts";
 

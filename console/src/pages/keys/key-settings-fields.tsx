@@ -1,12 +1,12 @@
 /** The form fields of a key's settings, for the dialogs that create and edit a key. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { ApiFault } from "../../api/fault.ts";
-import type { ApiKey } from "../../api/types.ts";
+import type { ApiKey } from "../../api/answer-types.ts";
+import { ApiFault } from "../../api/api-fault.ts";
 import { priceListQuery } from "../../data/price-list.ts";
 import { AmountField } from "../../ui/amount-field.tsx";
-import { CheckField, findFieldError, TextField } from "../../ui/field.tsx";
-import { formatCount } from "../../ui/time.tsx";
+import { CheckField, findFieldError, TextField } from "../../ui/form-fields.tsx";
+import { formatCount } from "../../ui/time-text.tsx";
 import { type KeyForm, LIMIT_FIELDS } from "./key-form.ts";
 
 const LIMIT_LABELS = {

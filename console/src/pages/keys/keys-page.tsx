@@ -1,18 +1,18 @@
 /** A builder's API keys with spending, budget, expiry and creator. A click on a row opens the key's details. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import type { ApiKey } from "../../api/types.ts";
+import type { ApiKey } from "../../api/answer-types.ts";
 import { keysQuery } from "../../data/keys.ts";
-import { useChosenAccount, useMe } from "../../data/session.ts";
+import { useChosenAccount, useMe } from "../../data/signed-in-session.ts";
 import { API_KEY_KIND } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
 import { computeKeyPermissions } from "../../keys/key-permissions.ts";
 import { AllowedModels, KeyBadges, KeyExpiry } from "../../keys/key-state.tsx";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
 import { KeyRound } from "../../ui/icons.tsx";
-import { moneyColumn } from "../../ui/money.tsx";
+import { moneyColumn } from "../../ui/money-text.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { CountText, Time } from "../../ui/time.tsx";
+import { CountText, TimeText } from "../../ui/time-text.tsx";
 import { CreateKeyDialog } from "./create-key.tsx";
 import { KeyDrawer } from "./key-drawer.tsx";
 
@@ -100,7 +100,7 @@ const COLUMNS: Column<ApiKey>[] = [
     className: "max-w-40 whitespace-nowrap",
     cell: ({ created_at, created_by }) => (
       <>
-        <Time at={created_at} as="day" />
+        <TimeText at={created_at} as="day" />
         {created_by !== null && (
           <span title={created_by.email} className="block truncate text-xs text-ink-soft">
             by {created_by.name}

@@ -1,12 +1,12 @@
 /** A dialog that rotates a key's secret. The old secret keeps working for a chosen time, so that clients can switch. */
 import { useState } from "react";
-import type { ApiKey } from "../../api/types.ts";
+import type { ApiKey } from "../../api/answer-types.ts";
 import { useRotateKey } from "../../data/keys.ts";
 import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { findFieldError, SelectField, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
-import { Time } from "../../ui/time.tsx";
+import { findFieldError, SelectField, TextField } from "../../ui/form-fields.tsx";
+import { TimeText } from "../../ui/time-text.tsx";
 import { parseWholeNumber } from "../../whole-number.ts";
 
 const HOUR_S = 3600;
@@ -41,7 +41,7 @@ const OldSecret = ({ until }: { until: number | null }) =>
     "The old secret no longer works."
   ) : (
     <>
-      The old secret works until <Time at={until} as="full" />.
+      The old secret works until <TimeText at={until} as="full" />.
     </>
   );
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatExactDollars } from "../../money.ts";
+import { formatExactDollars } from "../../dollar-amounts.ts";
 import { estimateCost } from "./cost-estimate.ts";
 
 const work = { requestsPerDay: 1000, promptTokens: 500, outputTokens: 200 };

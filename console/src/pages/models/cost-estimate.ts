@@ -1,5 +1,5 @@
 /** Computes the exact cost of a workload on a model: tokens times prices. */
-import { computeTokenCost } from "../../money.ts";
+import { computeTokenCost } from "../../dollar-amounts.ts";
 
 export const DAYS_A_MONTH = 30;
 

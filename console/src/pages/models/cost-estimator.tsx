@@ -1,11 +1,11 @@
 /** Compares the cost of one workload on all models. */
 import { useState } from "react";
-import type { LiveModel } from "../../api/types.ts";
+import type { LiveModel } from "../../api/answer-types.ts";
 import { Card } from "../../ui/card.tsx";
-import { TextField } from "../../ui/field.tsx";
-import { moneyColumn } from "../../ui/money.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
+import { moneyColumn } from "../../ui/money-text.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { formatCount } from "../../ui/time.tsx";
+import { formatCount } from "../../ui/time-text.tsx";
 import { parseWholeNumber, WHOLE_NUMBER_MAX } from "../../whole-number.ts";
 import { type CostEstimate, DAYS_A_MONTH, estimateCost, type Workload } from "./cost-estimate.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ModelPerformance } from "../../api/types.ts";
+import type { ModelPerformance } from "../../api/answer-types.ts";
 import { availabilityBars, firstTokenLines, percentText, speedLines } from "./model-history-charts.ts";
 
 const measured = { failed_share: null, ttft_p50_ms: 180, ttft_p95_ms: null, tokens_per_second: 41.5 };

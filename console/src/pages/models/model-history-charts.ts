@@ -1,8 +1,8 @@
 /** Converts a model's past performance to chart data and text. Pure. */
-import type { ModelPerformance } from "../../api/types.ts";
+import type { ModelPerformance } from "../../api/answer-types.ts";
 import { decimalText, formatMonthDay, formatPercent, formatUtcMonthDay, minuteText } from "../../locale.ts";
 import type { ChartProps } from "../../ui/chart/chart-data.ts";
-import { formatDurationTick } from "../../ui/chart/labels.ts";
+import { formatDurationTick } from "../../ui/chart/tick-labels.ts";
 
 type Point = ModelPerformance["points"][number];
 type Lines = Pick<ChartProps, "series" | "rows" | "format" | "unit">;

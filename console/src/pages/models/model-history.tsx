@@ -1,7 +1,7 @@
 /** Charts of a model's availability, time to first token and speed over the chosen range. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { ModelPerformance } from "../../api/types.ts";
+import type { ModelPerformance } from "../../api/answer-types.ts";
 import { modelPerformanceQuery } from "../../data/live-models.ts";
 import { BUCKETED_RANGES, RANGE_TEXTS } from "../../time-range.ts";
 import { Card, Stat, StatGrid } from "../../ui/card.tsx";
@@ -10,7 +10,7 @@ import type { ChartRow, PreviousPeriod } from "../../ui/chart/chart-data.ts";
 import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
 import { LoadedQuery, Skeleton } from "../../ui/loading-states.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
-import { DurationText, formatCount } from "../../ui/time.tsx";
+import { DurationText, formatCount } from "../../ui/time-text.tsx";
 import { availabilityBars, firstTokenLines, percentText, speedLines } from "./model-history-charts.ts";
 
 export function ModelHistory({ id, isEmbedding }: { id: string; isEmbedding: boolean }) {

@@ -1,21 +1,21 @@
 /** The page of one model: properties, prices, current and past performance, and sample code. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
+import type { Model } from "../../api/answer-types.ts";
 import { findChosenAccount } from "../../api/chosen-account.ts";
-import type { Model } from "../../api/types.ts";
 import { modelQuery } from "../../data/live-models.ts";
-import { useMe } from "../../data/session.ts";
-import { makeEmbeddingSnippets, makeSnippets } from "../../snippets.ts";
-import { formatUtcDay } from "../../time.ts";
+import { useMe } from "../../data/signed-in-session.ts";
+import { formatUtcDay } from "../../format-time.ts";
+import { makeEmbeddingSnippets, makeSnippets } from "../../request-snippets.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Card, PageHeader, Stat, StatGrid } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
-import { Fact, FactList } from "../../ui/drawer.tsx";
+import { Property, PropertyList } from "../../ui/drawer.tsx";
 import { ArrowLeft } from "../../ui/icons.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
-import { Money } from "../../ui/money.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
-import { CountText, DurationText, formatCount } from "../../ui/time.tsx";
+import { CountText, DurationText, formatCount } from "../../ui/time-text.tsx";
 import { ModelHistory } from "./model-history.tsx";
 import { ModelAvailability } from "./model-table.tsx";
 
@@ -116,33 +116,33 @@ function AboutIt({ model }: { model: Model }) {
       "–"
     ) : (
       <>
-        <Money of={String(micro)} /> <span className="text-ink-soft">per million tokens</span>
+        <MoneyText of={String(micro)} /> <span className="text-ink-soft">per million tokens</span>
       </>
     );
   return (
-    <FactList>
-      <Fact name="Type">{kind === "embedding" ? "Embeddings" : "Text generation"}</Fact>
-      <Fact name="Class">{model.class}</Fact>
-      <Fact name="Input price">{price(model.price_in_micro_1m)}</Fact>
-      {kind === "generation" && <Fact name="Output price">{price(model.price_out_micro_1m)}</Fact>}
-      <Fact name="Context">{context_limit === null ? "–" : `${formatCount(context_limit)} tokens`}</Fact>
-      {vector_width !== null && <Fact name="Embedding dimensions">{formatCount(vector_width)}</Fact>}
-      <Fact name="Quantisation">{model.quant_label}</Fact>
-      <Fact name="Build">{build === null ? "–" : <code className="font-mono">{build}</code>}</Fact>
-      <Fact name="Tokenizer">{model.tokenizer ?? "–"}</Fact>
-      <Fact name="Licence">{licence ?? <span className="text-ink-soft">not specified</span>}</Fact>
+    <PropertyList>
+      <Property name="Type">{kind === "embedding" ? "Embeddings" : "Text generation"}</Property>
+      <Property name="Class">{model.class}</Property>
+      <Property name="Input price">{price(model.price_in_micro_1m)}</Property>
+      {kind === "generation" && <Property name="Output price">{price(model.price_out_micro_1m)}</Property>}
+      <Property name="Context">{context_limit === null ? "–" : `${formatCount(context_limit)} tokens`}</Property>
+      {vector_width !== null && <Property name="Embedding dimensions">{formatCount(vector_width)}</Property>}
+      <Property name="Quantisation">{model.quant_label}</Property>
+      <Property name="Build">{build === null ? "–" : <code className="font-mono">{build}</code>}</Property>
+      <Property name="Tokenizer">{model.tokenizer ?? "–"}</Property>
+      <Property name="Licence">{licence ?? <span className="text-ink-soft">not specified</span>}</Property>
       {kind === "generation" && (
         <>
-          <Fact name="Reasoning">
+          <Property name="Reasoning">
             {reasoning ? "Returned separately from the answer, billed as output" : "Not returned separately"}
-          </Fact>
-          <Fact name="Structured output">
+          </Property>
+          <Property name="Structured output">
             {structured_output ? "Supported" : nodes === 0 ? "–" : "Not supported by the nodes online now"}
-          </Fact>
+          </Property>
         </>
       )}
-      <Fact name="Added">{formatUtcDay(model.listed)}</Fact>
-    </FactList>
+      <Property name="Added">{formatUtcDay(model.listed)}</Property>
+    </PropertyList>
   );
 }
 

@@ -1,15 +1,15 @@
 /** The table on the Models page: each model with its context, prices, speed and online nodes. */
 import { Link } from "@tanstack/react-router";
+import type { LiveModel } from "../../api/answer-types.ts";
 import { findChosenAccount } from "../../api/chosen-account.ts";
-import type { LiveModel } from "../../api/types.ts";
-import { useMe } from "../../data/session.ts";
+import { useMe } from "../../data/signed-in-session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Brain } from "../../ui/icons.tsx";
 import { Meter } from "../../ui/meter.tsx";
-import { moneyColumn } from "../../ui/money.tsx";
+import { moneyColumn } from "../../ui/money-text.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { CountText, DurationText } from "../../ui/time.tsx";
+import { CountText, DurationText } from "../../ui/time-text.tsx";
 
 export function ModelTable({ models }: { models: LiveModel[] }) {
   const { accounts } = useMe();

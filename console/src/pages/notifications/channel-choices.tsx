@@ -1,5 +1,5 @@
 /** A table of notification kinds and channels. Each checkbox is saved when it is clicked. */
-import type { Account, NotificationSettings } from "../../api/types.ts";
+import type { Account, NotificationSettings } from "../../api/answer-types.ts";
 import { useSetNotifications } from "../../data/notifications.ts";
 import { toastError } from "../../ui/toast.tsx";
 import { CHANNEL_NAMES, NOTIFICATION_KIND_TEXTS } from "./notification-texts.ts";

@@ -1,15 +1,15 @@
 /** The list of notifications, newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Account, Notification } from "../../api/types.ts";
+import type { Account, Notification } from "../../api/answer-types.ts";
 import { notificationInboxQuery, useMarkNotificationsRead } from "../../data/notifications.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { classes } from "../../ui/classes.ts";
 import { Bell } from "../../ui/icons.tsx";
+import { joinClasses } from "../../ui/join-classes.ts";
 import { LoadMore } from "../../ui/load-more.tsx";
 import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TimeText } from "../../ui/time-text.tsx";
 import { toastError } from "../../ui/toast.tsx";
 
 export function InboxCard({ account }: { account: Account }) {
@@ -60,7 +60,7 @@ function Row({ notification, onRead }: { notification: Notification; onRead: () 
     <li className="flex gap-3 border-b border-line px-4 py-3 last:border-b-0 sm:px-5">
       <span
         aria-hidden
-        className={classes("mt-1.5 size-2 shrink-0 rounded-full", read ? "bg-transparent" : "bg-accent")}
+        className={joinClasses("mt-1.5 size-2 shrink-0 rounded-full", read ? "bg-transparent" : "bg-accent")}
       />
       <div className="min-w-0 flex-1 wrap-anywhere">
         <p className={read ? "" : "font-medium"}>
@@ -69,7 +69,7 @@ function Row({ notification, onRead }: { notification: Notification; onRead: () 
         </p>
         <p className="mt-0.5 text-ink-soft">{text}</p>
         <p className="mt-1.5 flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-soft">
-          <Time at={created_at} as="ago" />
+          <TimeText at={created_at} as="ago" />
           <Link to={`/${page}` as string} className="text-accent underline" onClick={() => !read && onRead()}>
             Open the page
           </Link>

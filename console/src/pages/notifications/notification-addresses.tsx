@@ -1,13 +1,13 @@
 /** The addresses of an account's webhooks and emails, each with a button that sends a test. */
 import { type ReactNode, useState } from "react";
-import type { Account, NotificationSettings } from "../../api/types.ts";
+import type { Account, NotificationSettings } from "../../api/answer-types.ts";
 import { useReplaceWebhookSecret, useSendTestNotification, useSetNotifications } from "../../data/notifications.ts";
 import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmDialog, Dialog } from "../../ui/dialog.tsx";
-import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { findFieldError, TextField } from "../../ui/form-fields.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 interface Props {

@@ -1,5 +1,5 @@
 /** The names of kinds, channels and states of notifications. */
-import type { Delivery, NotificationKind } from "../../api/types.ts";
+import type { Delivery, NotificationKind } from "../../api/answer-types.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 export const NOTIFICATION_KIND_TEXTS: Record<NotificationKind, { name: string; about: string }> = {

@@ -1,15 +1,15 @@
 /** The page of an account's notifications, channels and deliveries. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import type { Account } from "../../api/types.ts";
+import type { Account } from "../../api/answer-types.ts";
 import { notificationSettingsQuery } from "../../data/notifications.ts";
-import { useChosenAccount } from "../../data/session.ts";
+import { useChosenAccount } from "../../data/signed-in-session.ts";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { ChannelChoices } from "./channel-choices.tsx";
-import { Deliveries } from "./deliveries.tsx";
+import { DeliveryList } from "./delivery-list.tsx";
 import { InboxCard } from "./inbox-card.tsx";
 import { NotificationAddresses } from "./notification-addresses.tsx";
 
@@ -68,7 +68,7 @@ function AccountSections({ account }: { account: Account }) {
       <LoadedQuery query={settings}>
         {(found) => <NotificationAddresses account={account} settings={found} mayChange={mayChange} />}
       </LoadedQuery>
-      <Deliveries account={account} />
+      <DeliveryList account={account} />
     </PageSections>
   );
 }

@@ -1,7 +1,7 @@
 /** A dialog that asks an operator for a reason before an action that affects others. */
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { findFieldError, TextField } from "../../ui/form-fields.tsx";
 
 interface Props {
   title: string;

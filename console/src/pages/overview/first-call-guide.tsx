@@ -6,21 +6,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { balanceQuery } from "../../data/balance-and-usage.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
-import { balanceQuery } from "../../data/money.ts";
-import { useChosenAccount, usePermissions } from "../../data/session.ts";
+import { useChosenAccount, usePermissions } from "../../data/signed-in-session.ts";
+import { formatExactDollars, parseMicro } from "../../dollar-amounts.ts";
 import { API_KEY_KIND } from "../../keys/api-keys.ts";
-import { formatExactDollars, parseMicro } from "../../money.ts";
+import { makeSnippets } from "../../request-snippets.ts";
 import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
 import { clearStashedSecret, stashSecret, useStashedSecret } from "../../secrets/stashed-secret.ts";
-import { makeSnippets } from "../../snippets.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
 import { CircleCheck, KeyRound } from "../../ui/icons.tsx";
-import { Secret } from "../../ui/secret.tsx";
+import { SecretText } from "../../ui/secret-text.tsx";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 
@@ -78,7 +78,7 @@ function HowTo() {
           </p>
           {secret !== undefined && (
             <div className="mb-3">
-              <Secret text={secret} noun="key" />
+              <SecretText text={secret} noun="key" />
             </div>
           )}
           <RoleNote kind="builder" need="work" />

@@ -1,7 +1,7 @@
 /** The newest requests, updated automatically. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import type { RequestList, RequestRecord } from "../../api/types.ts";
+import type { RequestList, RequestRecord } from "../../api/answer-types.ts";
 import {
   CHARGE_COLUMN,
   KEY_COLUMN,

@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import type { UsageRow } from "../../api/types.ts";
-import { useIsStreamOpen, useLiveRequests } from "../../data/live.ts";
-import { balanceQuery, usageQuery } from "../../data/money.ts";
+import type { UsageRow } from "../../api/answer-types.ts";
+import { balanceQuery, usageQuery } from "../../data/balance-and-usage.ts";
+import { useIsStreamOpen, useLiveRequests } from "../../data/live-event-stream.ts";
 import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
-import { parseMicro, sumMicro, toChartDollars } from "../../money.ts";
+import { parseMicro, sumMicro, toChartDollars } from "../../dollar-amounts.ts";
 import { PerformanceFigures } from "../../performance/performance-figures.tsx";
 import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
@@ -16,15 +16,15 @@ import { buttonClasses } from "../../ui/button.tsx";
 import { PageHeader, Stat, StatGrid } from "../../ui/card.tsx";
 import { Sparkline } from "../../ui/chart/sparkline.tsx";
 import { LoadedStat } from "../../ui/loading-states.tsx";
-import { Money } from "../../ui/money.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { FirstLoadPlaceholder, PageSections } from "../../ui/page-sections.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
-import { CountText, useHourStart, useUtcDayStart } from "../../ui/time.tsx";
-import { daysBefore, startOfUtcMonth } from "../../utc.ts";
+import { CountText, useHourStart, useUtcDayStart } from "../../ui/time-text.tsx";
+import { daysBefore, startOfUtcMonth } from "../../utc-dates.ts";
 import { FirstCallGuide } from "./first-call-guide.tsx";
-import { LabelSpend } from "./label-spend.tsx";
 import { LatestRequests } from "./latest-requests.tsx";
-import { OutcomesCard } from "./outcomes-card.tsx";
+import { RequestOutcomesCard } from "./request-outcomes-card.tsx";
+import { SpendByRequestLabel } from "./spend-by-request-label.tsx";
 import { SpendCard } from "./spend-card.tsx";
 
 const LATEST = 8;
@@ -48,11 +48,11 @@ export function OverviewPage() {
         <Figures />
         <Lost range={range} />
         <SpendCard range={range} choice={<RangeChoice range={range} choices={BUCKETED_RANGES} onChange={setRange} />} />
-        <LabelSpend range={range} />
+        <SpendByRequestLabel range={range} />
         <HowItWent range={range} />
         <div className="grid grid-cols-1 gap-5 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
           <LatestRequests query={recent} />
-          <OutcomesCard range={range} />
+          <RequestOutcomesCard range={range} />
         </div>
       </PageSections>
     </>
@@ -88,14 +88,14 @@ function Figures() {
   return (
     <StatGrid label="At a glance">
       <LoadedStat query={balance} label="Available credit" note={({ held_micro }) => <Held micro={held_micro} />}>
-        {({ available_micro }) => <Money of={available_micro} as="balance" />}
+        {({ available_micro }) => <MoneyText of={available_micro} as="balance" />}
       </LoadedStat>
       <LoadedStat
         query={month}
         label="Spend today"
         note={({ data }) => <Requests of={data.filter((row) => row.day === day)} since="midnight UTC" />}
       >
-        {({ data }) => <Money of={data.find((row) => row.day === day)?.charge_micro ?? "0"} as="balance" />}
+        {({ data }) => <MoneyText of={data.find((row) => row.day === day)?.charge_micro ?? "0"} as="balance" />}
       </LoadedStat>
       <LoadedStat
         query={month}
@@ -107,7 +107,7 @@ function Figures() {
           </>
         )}
       >
-        {({ data }) => <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} as="balance" />}
+        {({ data }) => <MoneyText of={sumMicro(data.map(({ charge_micro }) => charge_micro))} as="balance" />}
       </LoadedStat>
       <Stat label="Requests in flight" note={open ? <LiveNow /> : "Connecting…"}>
         <span role="status">{live === undefined || !open ? "–" : <CountText of={live.in_flight} />}</span>
@@ -130,7 +130,7 @@ function Held({ micro }: { micro: string }) {
   if (parseMicro(micro) === 0n) return "Nothing held";
   return (
     <>
-      <Money of={micro} /> held by requests in flight
+      <MoneyText of={micro} /> held by requests in flight
     </>
   );
 }

@@ -1,25 +1,25 @@
 /** Spending over time, stacked by model or key. */
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
-import type { UsageRow } from "../../api/types.ts";
+import type { UsageRow } from "../../api/answer-types.ts";
+import { usageQuery } from "../../data/balance-and-usage.ts";
 import { keysQuery } from "../../data/keys.ts";
-import { usageQuery } from "../../data/money.ts";
+import { sumMicro } from "../../dollar-amounts.ts";
 import { findKeyName } from "../../keys/key-names.ts";
-import { sumMicro } from "../../money.ts";
-import { listSpendParts, type SpendSplit, stackSpend } from "../../requests/spend.ts";
+import { listSpendParts, type SpendSplit, stackSpend } from "../../requests/spend-charts.ts";
 import { type BucketedRange, computeBucketedSpan, computePreviousSpan, RANGE_TEXTS } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { BarList } from "../../ui/chart/bar-list.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../ui/chart/chart-placeholder.tsx";
-import { formatBucketTick, formatMoneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
+import { formatBucketTick, formatMoneyTick } from "../../ui/chart/tick-labels.ts";
 import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
 import { ChartColumn } from "../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
-import { Money } from "../../ui/money.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
-import { useHourStart } from "../../ui/time.tsx";
+import { useHourStart } from "../../ui/time-text.tsx";
 
 const SPLITS: { value: SpendSplit; label: string }[] = [
   { value: "model", label: "By model" },
@@ -67,7 +67,7 @@ export function SpendCard({ range, choice }: { range: BucketedRange; choice: Rea
           ) : (
             <>
               <RangeSum range={range}>
-                <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} as="balance" />
+                <MoneyText of={sumMicro(data.map(({ charge_micro }) => charge_micro))} as="balance" />
               </RangeSum>
               <Chart
                 title={`Spend in ${RANGE_TEXTS[range]} by ${split}`}

@@ -1,8 +1,8 @@
 /** Converts time slots of a performance response to chart rows: one per slot of the range, with gaps. Pure. */
-import type { Performance } from "../../api/types.ts";
+import type { Performance } from "../../api/answer-types.ts";
 import type { ChartRow } from "../../ui/chart/chart-data.ts";
-import { formatBucketTick } from "../../ui/chart/labels.ts";
 import type { Percentiles } from "../../ui/chart/percentiles.ts";
+import { formatBucketTick } from "../../ui/chart/tick-labels.ts";
 
 type Point = Performance["series"][number];
 type Answer = Pick<Performance, "from" | "to" | "slot_s" | "series">;

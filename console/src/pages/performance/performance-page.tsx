@@ -1,7 +1,7 @@
 /** Speed and failures of a builder's requests: in total, over time, by model and by key. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import type { Performance } from "../../api/types.ts";
+import type { Performance } from "../../api/answer-types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { performanceQuery } from "../../data/performance.ts";
 import { priceListQuery } from "../../data/price-list.ts";
@@ -15,7 +15,7 @@ import { Chart } from "../../ui/chart/chart.tsx";
 import type { ChartRow, PreviousPeriod } from "../../ui/chart/chart-data.ts";
 import { type Percentiles, percentileLines } from "../../ui/chart/percentiles.ts";
 import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
-import { SelectField } from "../../ui/field.tsx";
+import { SelectField } from "../../ui/form-fields.tsx";
 import { Activity, X } from "../../ui/icons.tsx";
 import { EmptyState, LoadedQuery, Skeleton } from "../../ui/loading-states.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";

@@ -1,6 +1,6 @@
 /** Performance figures by model or by key. A click on a row filters the page by it. */
 import { useQuery } from "@tanstack/react-query";
-import type { Performance, PerformanceRow } from "../../api/types.ts";
+import type { Performance, PerformanceRow } from "../../api/answer-types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { findKeyName } from "../../keys/key-names.ts";
 import { formatAlignedPercent } from "../../locale.ts";
@@ -8,7 +8,7 @@ import { formatMilliseconds, formatSpeed } from "../../performance/performance-f
 import { Card } from "../../ui/card.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { CountText } from "../../ui/time.tsx";
+import { CountText } from "../../ui/time-text.tsx";
 
 const BY: { value: Performance["by"]; label: string }[] = [
   { value: "model", label: "By model" },

@@ -2,13 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { PriceSheetEntry } from "../../api/types.ts";
+import type { PriceSheetEntry } from "../../api/answer-types.ts";
 import { queryClient } from "../../data/query-client.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
-import { formatDuration } from "../../time.ts";
-import { Money } from "../../ui/money.tsx";
-import { CountText } from "../../ui/time.tsx";
-import { type Answer, computeAnswerCost, type Usage } from "./answer.ts";
+import { formatDuration } from "../../format-time.ts";
+import { MoneyText } from "../../ui/money-text.tsx";
+import { CountText } from "../../ui/time-text.tsx";
+import { type Answer, computeAnswerCost, type Usage } from "./answer-state.ts";
 
 /** The number of recent requests among which the answer's record is searched. */
 const NEWEST = 20;
@@ -64,7 +64,7 @@ const Counted = ({ usage, pico }: { usage: Usage; pico: bigint | string }) => (
       <CountText of={usage.prompt_tokens} /> in, <CountText of={usage.completion_tokens} /> out
     </span>
     <span className="font-medium text-ink" data-testid="cost">
-      <Money of={pico} />
+      <MoneyText of={pico} />
     </span>
   </>
 );

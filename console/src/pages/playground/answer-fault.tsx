@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { FormProblem } from "../../ui/form.tsx";
-import type { Fault } from "./answer.ts";
+import type { Fault } from "./answer-state.ts";
 import { adviseOnFault } from "./fault-advice.ts";
 
 const TICK_MS = 1_000;

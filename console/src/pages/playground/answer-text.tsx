@@ -1,7 +1,7 @@
 /** The text of a model's answer, rendered as Markdown, formatted JSON or plain text. */
 import { useMemo } from "react";
 import { Code, MARKDOWN_CHARS_MAX, Markdown } from "../../ui/markdown/markdown.tsx";
-import { type Answer, isAnswerOver } from "./answer.ts";
+import { type Answer, isAnswerOver } from "./answer-state.ts";
 import { prettyJson } from "./pretty-json.ts";
 import type { ChatState } from "./stored-chat.ts";
 

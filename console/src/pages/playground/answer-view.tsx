@@ -1,12 +1,12 @@
 /** One answer: its reasoning, text, finish state and cost. */
 
-import type { PriceSheetEntry } from "../../api/types.ts";
+import type { PriceSheetEntry } from "../../api/answer-types.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Brain, RotateCcw } from "../../ui/icons.tsx";
-import { type Answer, isAnswerOver, isThinking } from "./answer.ts";
 import { AnswerCost } from "./answer-cost.tsx";
 import { AnswerFault } from "./answer-fault.tsx";
+import { type Answer, isAnswerOver, isThinking } from "./answer-state.ts";
 import { AnswerText, TypingCursor } from "./answer-text.tsx";
 import type { ChatState } from "./stored-chat.ts";
 

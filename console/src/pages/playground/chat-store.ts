@@ -2,8 +2,8 @@
  * Holds the playground's conversation and the answer in progress. Both survive when a person opens other pages of the
  * console. Each account has its own conversation, and another person starts with an empty one.
  */
-import { ApiFault, errorMessage } from "../../api/fault.ts";
-import { isTabOwnedBy } from "../../data/session.ts";
+import { ApiFault, errorMessage } from "../../api/api-fault.ts";
+import { isTabOwnedBy } from "../../data/signed-in-session.ts";
 import {
   type Answer,
   applyChunk,
@@ -14,9 +14,9 @@ import {
   makeModelMessages,
   newAnswer,
   stopAnswer,
-} from "./answer.ts";
+} from "./answer-state.ts";
 import { withPlaygroundApiKey } from "./playground-api-key.ts";
-import { DEFAULT_SETTINGS, listChosenModels, makeRequestBody, type PlaygroundSettings } from "./settings.ts";
+import { DEFAULT_SETTINGS, listChosenModels, makeRequestBody, type PlaygroundSettings } from "./playground-settings.ts";
 import { type ChatOwner, type ChatState, restoreChat, serializeChat } from "./stored-chat.ts";
 import { ChatRefused, streamChat } from "./stream-chat.ts";
 

@@ -1,7 +1,7 @@
 /** The exchanges so far. The newest is at the bottom and is scrolled into view. */
 
 import { useEffect, useRef } from "react";
-import type { PriceSheetEntry } from "../../api/types.ts";
+import type { PriceSheetEntry } from "../../api/answer-types.ts";
 import { MessageSquare } from "../../ui/icons.tsx";
 import { EmptyState } from "../../ui/loading-states.tsx";
 import { AnswerView } from "./answer-view.tsx";

@@ -4,9 +4,9 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { balanceQuery } from "../../data/money.ts";
-import { usePermissions } from "../../data/session.ts";
-import { parseMicro } from "../../money.ts";
+import { balanceQuery } from "../../data/balance-and-usage.ts";
+import { usePermissions } from "../../data/signed-in-session.ts";
+import { parseMicro } from "../../dollar-amounts.ts";
 import { describePermittedRoles } from "../../team/roles.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseMicro } from "../../money.ts";
+import { parseMicro } from "../../dollar-amounts.ts";
 import { estimateHold } from "./estimate-hold.ts";
 
 const reason32b = { context_limit: 32_768, price_in_micro_1m: 100_000, price_out_micro_1m: 300_000 };

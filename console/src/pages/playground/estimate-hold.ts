@@ -2,8 +2,8 @@
  * Estimates a request's hold (reserved credit) from its prompt and its longest possible answer. The prompt's tokens are
  * estimated ("about") until the gateway has counted them. Pure.
  */
-import { computeTokenCost } from "../../money.ts";
-import type { Prices } from "./answer.ts";
+import { computeTokenCost } from "../../dollar-amounts.ts";
+import type { Prices } from "./answer-state.ts";
 
 /** English text has about four bytes per token. */
 const BYTES_A_TOKEN = 4;

@@ -1,5 +1,5 @@
 /** Turns an API error into advice for the user. Pure. */
-import type { Fault } from "./answer.ts";
+import type { Fault } from "./answer-state.ts";
 
 interface Advice {
   text: string;

@@ -2,8 +2,8 @@
  * The fields for the answer's output format. Formats other than text are offered only if a connected node of each
  * chosen model supports them.
  */
-import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
-import type { PlaygroundSettings, RequestParameters } from "./settings.ts";
+import { SelectField, TextArea, TextField } from "../../ui/form-fields.tsx";
+import type { PlaygroundSettings, RequestParameters } from "./playground-settings.ts";
 
 interface Props {
   settings: PlaygroundSettings;

@@ -2,8 +2,8 @@
  * The API key that the playground uses. It is issued for this session and account, stored only in memory, and replaced
  * when it has expired or another tab has replaced it.
  */
-import { call } from "../../api/client.ts";
-import { ApiFault } from "../../api/fault.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
+import { ApiFault } from "../../api/api-fault.ts";
 
 interface PlaygroundApiKey {
   account: string;
@@ -18,7 +18,7 @@ const SPARE_MS = 30_000;
 let known: Promise<PlaygroundApiKey> | undefined;
 
 async function issue(account: string): Promise<PlaygroundApiKey> {
-  const { secret, expires_at } = await call("POST /console/api/playground/key");
+  const { secret, expires_at } = await callConsoleApi("POST /console/api/playground/key");
   return { account, secret, expiresAtMs: expires_at * 1000 };
 }
 

@@ -5,10 +5,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
-import type { Account, PriceSheetEntry } from "../../api/types.ts";
+import type { Account, PriceSheetEntry } from "../../api/answer-types.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { priceListQuery } from "../../data/price-list.ts";
-import { useChosenAccount, useMe } from "../../data/session.ts";
+import { useChosenAccount, useMe } from "../../data/signed-in-session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { PageHeader } from "../../ui/card.tsx";
@@ -16,12 +16,12 @@ import { Code, Eraser } from "../../ui/icons.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { openChatStore } from "./chat-store.ts";
-import { Composer } from "./composer.tsx";
 import { Conversation } from "./conversation.tsx";
 import { CreditNotice } from "./credit-notice.tsx";
 import { describeUnsupportedFormat } from "./format-fields.tsx";
+import { MessageComposer } from "./message-composer.tsx";
+import { listChosenModels, type PlaygroundSettings, parseRequestParameters } from "./playground-settings.ts";
 import { SampleCodeDialog } from "./sample-code-dialog.tsx";
-import { listChosenModels, type PlaygroundSettings, parseRequestParameters } from "./settings.ts";
 import { SettingsPanel } from "./settings-panel.tsx";
 
 export function PlaygroundPage() {
@@ -113,7 +113,7 @@ function Playground({ models, account }: { models: PriceSheetEntry[]; account: A
               <RoleNote kind="builder" need="work" />
             </div>
           )}
-          <Composer
+          <MessageComposer
             draft={chat.draft}
             onDraft={(draft) => store.set({ draft })}
             onSend={() => {

@@ -1,16 +1,16 @@
 /** Saves, chooses, renames and deletes presets (named settings) in this browser. */
 
 import { useState } from "react";
-import { errorMessage } from "../../api/fault.ts";
+import { errorMessage } from "../../api/api-fault.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { ConfirmDialog, Dialog, FormActions } from "../../ui/dialog.tsx";
-import { SelectField, TextField } from "../../ui/field.tsx";
 import { Form, FormProblem, readTextField } from "../../ui/form.tsx";
+import { SelectField, TextField } from "../../ui/form-fields.tsx";
 import { Ellipsis } from "../../ui/icons.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
+import type { PlaygroundSettings } from "./playground-settings.ts";
 import { PRESET_NAME_CHARS_MAX, type Preset, readPresets, writePresets } from "./presets.ts";
-import type { PlaygroundSettings } from "./settings.ts";
 
 interface Props {
   person: string;

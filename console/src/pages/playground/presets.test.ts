@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DEFAULT_SETTINGS } from "./playground-settings.ts";
 import { type Preset, readPresets, writePresets } from "./presets.ts";
-import { DEFAULT_SETTINGS } from "./settings.ts";
 
 function storage(): () => Pick<Storage, "getItem" | "setItem"> {
   const kept = new Map<string, string>();

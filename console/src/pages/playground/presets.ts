@@ -2,7 +2,7 @@
  * Presets: named playground settings, stored in this browser per person, with limits. Reports when the browser refuses
  * to store them.
  */
-import { type PlaygroundSettings, readSettings } from "./settings.ts";
+import { type PlaygroundSettings, readSettings } from "./playground-settings.ts";
 
 export interface Preset {
   id: string;

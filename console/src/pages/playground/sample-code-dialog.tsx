@@ -1,9 +1,9 @@
 /** A dialog that shows the conversation as sample code for a program. */
-import { makeSnippets } from "../../snippets.ts";
+import { makeSnippets } from "../../request-snippets.ts";
 import { CodeTabs } from "../../ui/code.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { type Exchange, makeModelMessages } from "./answer.ts";
-import { makeRequestBody, type PlaygroundSettings } from "./settings.ts";
+import { type Exchange, makeModelMessages } from "./answer-state.ts";
+import { makeRequestBody, type PlaygroundSettings } from "./playground-settings.ts";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 const EXAMPLE = "Tell me a story about a fox";

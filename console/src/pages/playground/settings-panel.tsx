@@ -1,12 +1,12 @@
 /** The chosen models and their parameters. On narrow screens the panel is collapsed above the conversation. */
 import { useState } from "react";
-import type { PriceSheetEntry } from "../../api/types.ts";
-import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
-import { Money } from "../../ui/money.tsx";
-import { CountText } from "../../ui/time.tsx";
+import type { PriceSheetEntry } from "../../api/answer-types.ts";
+import { SelectField, TextArea, TextField } from "../../ui/form-fields.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
+import { CountText } from "../../ui/time-text.tsx";
 import { FormatFields } from "./format-fields.tsx";
+import type { NumberSettingName, PlaygroundSettings, RequestParameters } from "./playground-settings.ts";
 import { PresetsBar } from "./presets-bar.tsx";
-import type { NumberSettingName, PlaygroundSettings, RequestParameters } from "./settings.ts";
 
 interface Props {
   person: string;
@@ -92,8 +92,8 @@ export function SettingsPanel({ person, settings, models, problems, unable, onCh
 
 const PricesOf = ({ model }: { model: PriceSheetEntry }) => (
   <>
-    <Money of={String(model.price_in_micro_1m ?? 0)} /> in, <Money of={String(model.price_out_micro_1m ?? 0)} /> out per
-    million tokens; context <CountText of={model.context_limit ?? 0} />
+    <MoneyText of={String(model.price_in_micro_1m ?? 0)} /> in, <MoneyText of={String(model.price_out_micro_1m ?? 0)} />{" "}
+    out per million tokens; context <CountText of={model.context_limit ?? 0} />
     {model.reasoning.separate && "; reasoning billed as output"}
   </>
 );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Exchange, newAnswer } from "./answer.ts";
-import { DEFAULT_SETTINGS } from "./settings.ts";
+import { type Exchange, newAnswer } from "./answer-state.ts";
+import { DEFAULT_SETTINGS } from "./playground-settings.ts";
 import { type ChatState, restoreChat, STORED_CHARS_MAX, serializeChat } from "./stored-chat.ts";
 
 const ada = { person: "idn_ada", account: "acc_1" };

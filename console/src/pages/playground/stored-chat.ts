@@ -3,8 +3,8 @@
  * belongs to one person and one account, has a size limit and is never sent anywhere. Pure: the caller reads and writes
  * the storage.
  */
-import { type Answer, type Exchange, isAnswerOver, stopAnswer } from "./answer.ts";
-import { type PlaygroundSettings, readSettings } from "./settings.ts";
+import { type Answer, type Exchange, isAnswerOver, stopAnswer } from "./answer-state.ts";
+import { type PlaygroundSettings, readSettings } from "./playground-settings.ts";
 
 export interface ChatState {
   exchanges: Exchange[];

@@ -1,7 +1,8 @@
 /** Requests a streamed chat completion from the public API with the playground's key. */
+
+import { ApiFault, parseFault } from "../../api/api-fault.ts";
 import { eventParser } from "../../api/event-stream.ts";
-import { ApiFault, parseFault } from "../../api/fault.ts";
-import type { StreamChunk } from "./answer.ts";
+import type { StreamChunk } from "./answer-state.ts";
 
 interface Ask {
   apiKey: string;

@@ -1,6 +1,6 @@
 /** The attempts of a request that was tried more than once: when each was made, and how it ended. */
-import type { RequestDetail } from "../../api/types.ts";
-import { formatDuration } from "../../time.ts";
+import type { RequestDetail } from "../../api/answer-types.ts";
+import { formatDuration } from "../../format-time.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 

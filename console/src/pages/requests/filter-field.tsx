@@ -12,8 +12,8 @@ import {
   parseFilter,
 } from "../../requests/filter-text.ts";
 import { findRequestId } from "../../requests/request-id.ts";
-import { classes } from "../../ui/classes.ts";
 import { Search, X } from "../../ui/icons.tsx";
+import { joinClasses } from "../../ui/join-classes.ts";
 import {
   applyCompletion,
   type FilterCompletion,
@@ -99,7 +99,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
   return (
     <div className="relative min-w-0 flex-1 basis-80">
       <div
-        className={classes(
+        className={joinClasses(
           "flex min-h-9 flex-wrap items-center gap-1.5 rounded-md border bg-surface px-2 py-1 focus-within:outline-2 focus-within:outline-offset-1 focus-within:outline-accent",
           problems.length > 0 ? "border-bad" : "border-line-strong/60",
         )}
@@ -199,7 +199,7 @@ const Completions = ({ id, completions, active, onTake }: CompletionsProps) => (
     id={`${id}-list`}
     role="listbox"
     aria-label="Completions"
-    className={classes(
+    className={joinClasses(
       "absolute top-full left-0 z-30 mt-1 max-h-72 w-full max-w-md overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-lg",
       completions.length === 0 && "hidden",
     )}

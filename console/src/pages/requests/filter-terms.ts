@@ -1,7 +1,7 @@
 /** Converts filter terms to the API's query parameters. Pure. */
-import type { ApiKey, RequestFilter } from "../../api/types.ts";
+import type { ApiKey, RequestFilter } from "../../api/answer-types.ts";
+import { parseMicro } from "../../dollar-amounts.ts";
 import { PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
-import { parseMicro } from "../../money.ts";
 import {
   type CategoricalField,
   type Comparison,

@@ -2,9 +2,9 @@
 
 import { useId, useState } from "react";
 import { findRequestId } from "../../requests/request-id.ts";
-import { classes } from "../../ui/classes.ts";
-import { INPUT_CLASSES } from "../../ui/field.tsx";
+import { INPUT_CLASSES } from "../../ui/form-fields.tsx";
 import { Search } from "../../ui/icons.tsx";
+import { joinClasses } from "../../ui/join-classes.ts";
 
 export function FindRequest({ onFound }: { onFound: (request: string) => void }) {
   const [text, setText] = useState("");
@@ -34,7 +34,7 @@ export function FindRequest({ onFound }: { onFound: (request: string) => void })
         maxLength={200}
         aria-invalid={wrong || undefined}
         aria-describedby={wrong ? note : undefined}
-        className={classes(INPUT_CLASSES, "pl-9")}
+        className={joinClasses(INPUT_CLASSES, "pl-9")}
         onChange={({ target }) => {
           setWrong(false);
           // A complete ID opens the request without Enter.

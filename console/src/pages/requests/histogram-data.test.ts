@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RequestHistogram } from "../../api/types.ts";
+import type { RequestHistogram } from "../../api/answer-types.ts";
 import { sumRows } from "../../ui/chart/chart-data.ts";
 import {
   bucketLengthText,

@@ -1,9 +1,9 @@
 /** The chart rows of the request histogram, and the time span that a user selects in it. Pure. */
-import type { RequestHistogram } from "../../api/types.ts";
+import type { RequestHistogram } from "../../api/answer-types.ts";
 import { describeOutcome } from "../../requests/outcome-names.ts";
 import type { Tone } from "../../ui/badge.tsx";
 import type { ChartRow, Series } from "../../ui/chart/chart-data.ts";
-import { formatBucketTick } from "../../ui/chart/labels.ts";
+import { formatBucketTick } from "../../ui/chart/tick-labels.ts";
 import type { ZoomedTimes } from "../../ui/chart/zoom.ts";
 
 /** The order of the stacked outcomes by their tones, from the bottom. */

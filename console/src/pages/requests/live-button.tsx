@@ -1,8 +1,8 @@
 /** A button that turns automatic updates of the list on and off. */
-import { useIsStreamOpen } from "../../data/live.ts";
+import { useIsStreamOpen } from "../../data/live-event-stream.ts";
 import { Button } from "../../ui/button.tsx";
-import { classes } from "../../ui/classes.ts";
 import { Pause, Play } from "../../ui/icons.tsx";
+import { joinClasses } from "../../ui/join-classes.ts";
 import type { RequestsView } from "./requests-search.ts";
 
 interface Props {
@@ -31,7 +31,7 @@ export function LiveButton({ view, isPaused, onPause }: Props) {
     >
       <span
         aria-hidden
-        className={classes("size-2 rounded-full", tails && open && !isPaused ? "bg-good" : "bg-line-strong")}
+        className={joinClasses("size-2 rounded-full", tails && open && !isPaused ? "bg-good" : "bg-line-strong")}
       />
       {isPaused ? "Paused" : "Live"}
       <Icon aria-hidden className="size-4" />

@@ -1,17 +1,17 @@
 /** The details of one request: timeline, token counts, cost and receipt. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { saveFile } from "../../api/client.ts";
-import type { RequestRecord } from "../../api/types.ts";
+import type { RequestRecord } from "../../api/answer-types.ts";
+import { saveFile } from "../../api/api-client.ts";
 import { requestQuery } from "../../data/requests.ts";
-import { Outcome } from "../../requests/outcome.tsx";
+import { OutcomeBadge } from "../../requests/outcome-badge.tsx";
 import { describeOutcome } from "../../requests/outcome-names.ts";
-import { DrawerSection, Fact, FactList, IdLine } from "../../ui/drawer.tsx";
+import { DrawerSection, IdLine, Property, PropertyList } from "../../ui/drawer.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
-import { Money } from "../../ui/money.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { ShellCommand } from "../../ui/shell-command.tsx";
-import { CountText, Time } from "../../ui/time.tsx";
+import { CountText, TimeText } from "../../ui/time-text.tsx";
 import { AttemptList, type ShownAttempt } from "./attempt-list.tsx";
 import { RequestTimeline } from "./request-timeline.tsx";
 
@@ -49,7 +49,7 @@ export function RequestDetails({
       <div>
         <IdLine id={id} of="request" />
         <p className="mt-2 flex flex-wrap items-center gap-2">
-          <Outcome of={outcome} />
+          <OutcomeBadge of={outcome} />
           <span className="text-ink-soft">{describeOutcome(outcome).says}</span>
         </p>
       </div>
@@ -61,11 +61,11 @@ export function RequestDetails({
         <Cost request={request} />
       </DrawerSection>
       <DrawerSection title="Tokens">
-        <FactList>
-          <Fact name="Prompt">
+        <PropertyList>
+          <Property name="Prompt">
             <CountText of={usage.prompt_tokens} />
-          </Fact>
-          <Fact name="Output">
+          </Property>
+          <Property name="Output">
             <CountText of={usage.completion_tokens} />
             {usage.reasoning_tokens > 0 && (
               <span className="text-ink-soft">
@@ -73,38 +73,38 @@ export function RequestDetails({
                 including reasoning: <CountText of={usage.reasoning_tokens} />
               </span>
             )}
-          </Fact>
-          <Fact name="Tokenizer">
+          </Property>
+          <Property name="Tokenizer">
             <code className="font-mono text-xs break-all">{request.tokenizer ?? "–"}</code>
-          </Fact>
-        </FactList>
+          </Property>
+        </PropertyList>
       </DrawerSection>
       <DrawerSection title="Request">
-        <FactList>
-          <Fact name="Model">{request.model ?? "–"}</Fact>
-          <Fact name="Build">{request.build ?? "–"}</Fact>
-          <Fact name="Endpoint">{ENDPOINTS[request.endpoint]}</Fact>
-          <Fact name="Key">{request.key.name}</Fact>
-          {request.label !== null && <Fact name="Label">{request.label}</Fact>}
-          <Fact name="Response">
+        <PropertyList>
+          <Property name="Model">{request.model ?? "–"}</Property>
+          <Property name="Build">{request.build ?? "–"}</Property>
+          <Property name="Endpoint">{ENDPOINTS[request.endpoint]}</Property>
+          <Property name="Key">{request.key.name}</Property>
+          {request.label !== null && <Property name="Label">{request.label}</Property>}
+          <Property name="Response">
             {request.http_status}
             {request.stream && ", streamed"}
             {request.finish_reason !== null && `, ${request.finish_reason}`}
-          </Fact>
+          </Property>
           {request.count > 1 && (
-            <Fact name="Requests">
+            <Property name="Requests">
               <CountText of={request.count} />
               <span className="text-ink-soft"> identical, stored as one record</span>
-            </Fact>
+            </Property>
           )}
-          <Fact name="Attempts">
+          <Property name="Attempts">
             <CountText of={request.attempts} />
-          </Fact>
-          <Fact name="Client">{request.client === "" ? "–" : request.client}</Fact>
-          <Fact name="Finished">
-            <Time at={request.finished_at} as="full" />
-          </Fact>
-        </FactList>
+          </Property>
+          <Property name="Client">{request.client === "" ? "–" : request.client}</Property>
+          <Property name="Finished">
+            <TimeText at={request.finished_at} as="full" />
+          </Property>
+        </PropertyList>
       </DrawerSection>
       {children}
     </div>
@@ -117,13 +117,13 @@ function Cost({ request: { hold_micro, charge_micro, refund_micro, price_version
     <>
       <dl className="divide-y divide-line rounded-md border border-line">
         <Line name="Held">
-          <Money of={hold_micro} exact />
+          <MoneyText of={hold_micro} exact />
         </Line>
         <Line name="Refunded">
-          <Money of={refund_micro} exact />
+          <MoneyText of={refund_micro} exact />
         </Line>
         <Line name="Charged" strong>
-          <Money of={charge_micro} exact />
+          <MoneyText of={charge_micro} exact />
         </Line>
       </dl>
       {price_version !== null && (

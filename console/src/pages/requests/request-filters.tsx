@@ -2,11 +2,11 @@
  * The controls above the request list: filter, time span, order and saved views. Each change updates the URL at once.
  */
 import type { ReactNode } from "react";
-import type { RequestSort } from "../../api/types.ts";
+import type { RequestSort } from "../../api/answer-types.ts";
 import { formatDayAndTime } from "../../locale.ts";
 import { RANGE_TEXTS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
-import { DateField, SelectField } from "../../ui/field.tsx";
+import { DateField, SelectField } from "../../ui/form-fields.tsx";
 import { X } from "../../ui/icons.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import {

@@ -1,5 +1,5 @@
 /** Splits a request's duration into stages, using the times in its record. */
-import type { RequestRecord } from "../../api/types.ts";
+import type { RequestRecord } from "../../api/answer-types.ts";
 
 export interface RequestPhase {
   name: "Queued" | "First token" | "Generating";

@@ -1,7 +1,7 @@
 /** A request's timeline: waiting for a node, then until the first token, then until the end. */
-import type { RequestRecord } from "../../api/types.ts";
-import { formatDuration } from "../../time.ts";
-import { Time } from "../../ui/time.tsx";
+import type { RequestRecord } from "../../api/answer-types.ts";
+import { formatDuration } from "../../format-time.ts";
+import { TimeText } from "../../ui/time-text.tsx";
 import { type RequestPhase, splitIntoPhases } from "./request-phases.ts";
 
 const COLOURS: Record<RequestPhase["name"], string> = {
@@ -16,7 +16,7 @@ export function RequestTimeline({ request }: { request: RequestRecord }) {
   return (
     <div>
       <p className="mb-3 text-ink-soft">
-        Started <Time at={request.created_at} as="full" />
+        Started <TimeText at={request.created_at} as="full" />
         {total > 0 && <>, took {formatDuration(total)}</>}
         {request.attempts > 1 && <>. {request.attempts} nodes were tried: waiting includes the earlier ones</>}
       </p>

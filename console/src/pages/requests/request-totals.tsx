@@ -1,10 +1,10 @@
 /** The totals of all matching requests. */
 import { useQuery } from "@tanstack/react-query";
-import type { RequestFilter } from "../../api/types.ts";
+import type { RequestFilter } from "../../api/answer-types.ts";
 import { requestTotalsQuery } from "../../data/requests.ts";
 import { DataAge, Skeleton } from "../../ui/loading-states.tsx";
-import { Money } from "../../ui/money.tsx";
-import { CountText } from "../../ui/time.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
+import { CountText } from "../../ui/time-text.tsx";
 
 export function RequestTotals({ filter, enabled }: { filter: RequestFilter; enabled: boolean }) {
   const query = useQuery({ ...requestTotalsQuery(filter), enabled });
@@ -42,7 +42,7 @@ export function RequestTotals({ filter, enabled }: { filter: RequestFilter; enab
           <div>
             <dt>Spend</dt>
             <dd>
-              <Money of={data.charge_micro} as="balance" />
+              <MoneyText of={data.charge_micro} as="balance" />
             </dd>
           </div>
           <DataAge query={query} />

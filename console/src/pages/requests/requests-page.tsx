@@ -5,32 +5,32 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { saveFile } from "../../api/client.ts";
-import type { RequestFilter } from "../../api/types.ts";
-import { useLiveRequests } from "../../data/live.ts";
+import type { RequestFilter } from "../../api/answer-types.ts";
+import { saveFile } from "../../api/api-client.ts";
+import { useLiveRequests } from "../../data/live-event-stream.ts";
 import { requestsQuery } from "../../data/requests.ts";
-import { useMe } from "../../data/session.ts";
+import { useMe } from "../../data/signed-in-session.ts";
+import { asDate, formatUtcDay } from "../../format-time.ts";
 import { formatCategoricalTerm } from "../../requests/filter-text.ts";
 import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
-import { asDate, formatUtcDay } from "../../time.ts";
 import { RANGE_TEXTS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Activity, RefreshCw } from "../../ui/icons.tsx";
 import { LoadMore } from "../../ui/load-more.tsx";
 import { EmptyState } from "../../ui/loading-states.tsx";
-import { Money } from "../../ui/money.tsx";
+import { MoneyText } from "../../ui/money-text.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
-import { Time, useFiveMinuteStart } from "../../ui/time.tsx";
+import { TimeText, useFiveMinuteStart } from "../../ui/time-text.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { COLUMN_TITLES, ColumnsMenu, defaultColumns, listChosenColumns } from "./columns.tsx";
+import { COLUMN_TITLES, ColumnsMenu, defaultColumns, listChosenColumns } from "./column-choice.tsx";
 import { FilterField } from "./filter-field.tsx";
-import { Histogram } from "./histogram.tsx";
 import { LiveButton } from "./live-button.tsx";
 import { RequestFilters } from "./request-filters.tsx";
+import { RequestHistogramChart } from "./request-histogram.tsx";
 import { RequestPane, useIsWideScreen } from "./request-pane.tsx";
 import { RequestTotals } from "./request-totals.tsx";
 import { extractView, isFiltered, limitViewToSpan, type RequestsView, startOfRange } from "./requests-search.ts";
@@ -115,7 +115,7 @@ export function RequestsPage() {
               <WrongFilter onClear={() => change({})} />
             ) : (
               <>
-                <Histogram
+                <RequestHistogramChart
                   filter={filter}
                   {...asked}
                   onNarrow={(span) => {
@@ -180,11 +180,11 @@ function SearchedTo({ at, charge }: { at: number | undefined; charge: string | u
     <p role="status" className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
       {at === undefined ? (
         <>
-          All requests that cost at least <Money of={charge ?? "0"} /> were searched.
+          All requests that cost at least <MoneyText of={charge ?? "0"} /> were searched.
         </>
       ) : (
         <>
-          All requests since <Time at={at} as="full" /> were searched.
+          All requests since <TimeText at={at} as="full" /> were searched.
         </>
       )}{" "}
       Load more to continue the search, or shorten the time range.

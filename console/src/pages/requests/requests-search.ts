@@ -1,5 +1,5 @@
 /** The request list's state in the URL's query parameters, so that a view can be bookmarked and shared. */
-import type { RequestFilter, RequestSort } from "../../api/types.ts";
+import type { RequestFilter, RequestSort } from "../../api/answer-types.ts";
 import { convertLocalTime } from "../../locale.ts";
 import { type FilterField, formatCategoricalTerm, parseFilter } from "../../requests/filter-text.ts";
 import { computeBucketedSpan, isTimeRange, type TimeRange } from "../../time-range.ts";

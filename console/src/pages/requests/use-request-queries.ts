@@ -1,9 +1,9 @@
 /** Converts the view in the URL to API queries, and loads suggestions for the filter. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { RequestFilter } from "../../api/types.ts";
+import type { RequestFilter } from "../../api/answer-types.ts";
+import { usageQuery } from "../../data/balance-and-usage.ts";
 import { keysQuery } from "../../data/keys.ts";
-import { usageQuery } from "../../data/money.ts";
 import { priceListQuery } from "../../data/price-list.ts";
 import { findKeyName, PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
 import {
@@ -13,8 +13,8 @@ import {
   type ParsedFilter,
   parseFilter,
 } from "../../requests/filter-text.ts";
-import { useUtcDayStart } from "../../ui/time.tsx";
-import { daysBefore } from "../../utc.ts";
+import { useUtcDayStart } from "../../ui/time-text.tsx";
+import { daysBefore } from "../../utc-dates.ts";
 import type { KnownFilterValues } from "./filter-completions.ts";
 import { makeQueryParameters, needsKeyNames } from "./filter-terms.ts";
 import { computeTimeSpan, type RequestsView } from "./requests-search.ts";

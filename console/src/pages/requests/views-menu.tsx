@@ -2,8 +2,8 @@
 import { useState } from "react";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { TextField } from "../../ui/form-fields.tsx";
 import { Eye, Trash2 } from "../../ui/icons.tsx";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../../ui/menu.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";

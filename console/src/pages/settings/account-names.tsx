@@ -1,7 +1,7 @@
 /** Lists the user's accounts and renames them. */
 import { useState } from "react";
-import type { Account } from "../../api/types.ts";
-import { useRenameAccount } from "../../data/security.ts";
+import type { Account } from "../../api/answer-types.ts";
+import { useRenameAccount } from "../../data/sign-in-security.ts";
 import { Button } from "../../ui/button.tsx";
 import { RenameDialog } from "../../ui/rename-dialog.tsx";
 import { AccountList } from "../accounts/account-list.tsx";

@@ -2,8 +2,8 @@
 import type { UseMutationResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { FormActions } from "../../ui/dialog.tsx";
-import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { findFieldError, TextField } from "../../ui/form-fields.tsx";
 
 interface Props<Data> {
   mutation: UseMutationResult<Data, Error, { typed: string; code: string }>;

@@ -1,13 +1,13 @@
 /** A dialog that deletes an account. It says what is deleted and what is kept before the user confirms. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { Account } from "../../api/types.ts";
-import { deletionQuery, useDeleteAccount } from "../../data/deletion.ts";
-import { formatExactDollars, parseMicro } from "../../money.ts";
+import type { Account } from "../../api/answer-types.ts";
+import { deletionQuery, useDeleteAccount } from "../../data/account-and-person-deletion.ts";
+import { formatExactDollars, parseMicro } from "../../dollar-amounts.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { formatCount } from "../../ui/time.tsx";
+import { formatCount } from "../../ui/time-text.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { ConfirmDeletion } from "./confirm-deletion.tsx";
 

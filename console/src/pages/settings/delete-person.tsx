@@ -1,6 +1,6 @@
 /** A dialog that deletes the user's own sign-in. Accounts without another owner must be deleted first. */
-import type { Me } from "../../api/types.ts";
-import { useDeletePerson } from "../../data/deletion.ts";
+import type { Me } from "../../api/answer-types.ts";
+import { useDeletePerson } from "../../data/account-and-person-deletion.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ConfirmDeletion } from "./confirm-deletion.tsx";
 

@@ -1,7 +1,7 @@
 /** Exports and deletes the user's data: each account that the user owns, and the user's own sign-in. */
 import { type ReactNode, useState } from "react";
-import { buildRouteAddress } from "../../api/address.ts";
-import type { Account, Me } from "../../api/types.ts";
+import type { Account, Me } from "../../api/answer-types.ts";
+import { buildRouteUrl } from "../../api/route-urls.ts";
 import { Button, buttonClasses } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { DeleteAccountDialog } from "./delete-account.tsx";
@@ -20,7 +20,7 @@ export function ExportAndDeleteCard({ me: { identity, accounts } }: { me: Me }) 
           <Row key={account.id} name={account.name} about="Requests, statements, invoices and settings as a ZIP file">
             <a
               className={SMALL}
-              href={buildRouteAddress("GET /console/api/accounts/{id}/export.zip", { path: { id: account.id } })}
+              href={buildRouteUrl("GET /console/api/accounts/{id}/export.zip", { path: { id: account.id } })}
               aria-label={`Export ${account.name}`}
               download
             >
@@ -39,7 +39,7 @@ export function ExportAndDeleteCard({ me: { identity, accounts } }: { me: Me }) 
         <Row name={identity.email} about="Your own profile, sessions and teams">
           <a
             className={SMALL}
-            href={buildRouteAddress("GET /console/api/me/export.json")}
+            href={buildRouteUrl("GET /console/api/me/export.json")}
             aria-label="Export my data"
             download
           >

@@ -1,6 +1,7 @@
 /** The user's locale and time zone for numbers, dates and times in the console and in emails. */
-import type { Me } from "../../api/types.ts";
-import { useSetPreferences } from "../../data/security.ts";
+import type { Me } from "../../api/answer-types.ts";
+import { useSetPreferences } from "../../data/sign-in-security.ts";
+import { formatExactDollars } from "../../dollar-amounts.ts";
 import {
   browserLocale,
   formatDayAndTime,
@@ -10,11 +11,10 @@ import {
   readBrowserTimeZone,
   timeZones,
 } from "../../locale.ts";
-import { formatExactDollars } from "../../money.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { findFieldError, SelectField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { findFieldError, SelectField } from "../../ui/form-fields.tsx";
 import { toast } from "../../ui/toast.tsx";
 
 const EXAMPLE = 1_234_500_000_000_000n;

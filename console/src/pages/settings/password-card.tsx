@@ -1,10 +1,10 @@
 /** The form that changes the user's password. */
 import { useRef } from "react";
-import { useChangePassword } from "../../data/security.ts";
+import { useChangePassword } from "../../data/sign-in-security.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { findFieldError, NewPasswordField, PasswordField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { findFieldError, NewPasswordField, PasswordField } from "../../ui/form-fields.tsx";
 import { toast } from "../../ui/toast.tsx";
 
 export function PasswordCard() {

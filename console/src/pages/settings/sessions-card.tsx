@@ -1,12 +1,12 @@
 /** The user's sessions on all devices, each with a button that ends it. */
 import { useQuery } from "@tanstack/react-query";
-import type { Session } from "../../api/types.ts";
-import { sessionsQuery, useEndOtherSessions, useEndSession } from "../../data/security.ts";
+import type { Session } from "../../api/answer-types.ts";
+import { sessionsQuery, useEndOtherSessions, useEndSession } from "../../data/sign-in-security.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TimeText } from "../../ui/time-text.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 import { browserName } from "./browser-name.ts";
 
@@ -60,10 +60,10 @@ function SessionRow({ session }: { session: Session }) {
           {access !== null && <Badge tone="accent">{access === "read" ? "script, read-only" : "script"}</Badge>}
         </span>
         <span className="text-xs text-ink-soft">
-          {session.address ?? "unknown address"} · since <Time at={session.created_at} as="full" />
+          {session.address ?? "unknown address"} · since <TimeText at={session.created_at} as="full" />
           {access !== null && (
             <>
-              , until <Time at={session.expires_at} as="full" />
+              , until <TimeText at={session.expires_at} as="full" />
             </>
           )}
         </span>

@@ -1,8 +1,8 @@
 /** The user's settings: accounts, formats, password, two-factor authentication, sessions, export and deletion. */
-import { useMe } from "../../data/session.ts";
+import { useMe } from "../../data/signed-in-session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
-import { Fact, FactList } from "../../ui/drawer.tsx";
+import { Property, PropertyList } from "../../ui/drawer.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
 import { AccountNames } from "./account-names.tsx";
 import { ExportAndDeleteCard } from "./export-and-delete-card.tsx";
@@ -19,22 +19,22 @@ export function SettingsPage() {
       <PageHeader title="Settings" />
       <PageSections>
         <Card title="Profile">
-          <FactList>
-            <Fact name="Name">{identity.name}</Fact>
-            <Fact name="Email">
+          <PropertyList>
+            <Property name="Name">{identity.name}</Property>
+            <Property name="Email">
               {identity.email}{" "}
               {identity.email_verified && (
                 <span className="ml-1">
                   <Badge tone="good">verified</Badge>
                 </span>
               )}
-            </Fact>
+            </Property>
             {identity.operator && (
-              <Fact name="Role">
+              <Property name="Role">
                 <Badge tone="accent">operator</Badge>
-              </Fact>
+              </Property>
             )}
-          </FactList>
+          </PropertyList>
         </Card>
         {accounts.length > 0 && <AccountNames accounts={accounts} />}
         <LocaleCard of={identity} />

@@ -1,6 +1,6 @@
 /** Turns two-factor authentication on or off, and creates new backup codes. Each action requires the password. */
 import { useState } from "react";
-import { useCreateBackupCodes, useDisableTwoFactor } from "../../data/security.ts";
+import { useCreateBackupCodes, useDisableTwoFactor } from "../../data/sign-in-security.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";

@@ -3,9 +3,9 @@ import type { UseMutationResult } from "@tanstack/react-query";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code.tsx";
 import { DialogActions, FormActions } from "../../ui/dialog.tsx";
-import { findFieldError, PasswordField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
-import { useShownOnce } from "../../ui/shown-once.tsx";
+import { findFieldError, PasswordField } from "../../ui/form-fields.tsx";
+import { useShownOnce } from "../../ui/text-shown-once.tsx";
 
 interface PasswordFormProps<Data> {
   mutation: UseMutationResult<Data, Error, string>;

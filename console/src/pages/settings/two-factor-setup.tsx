@@ -3,11 +3,11 @@
  * codes.
  */
 import { useState } from "react";
-import { useBeginTwoFactor, useConfirmTwoFactor } from "../../data/security.ts";
+import { useBeginTwoFactor, useConfirmTwoFactor } from "../../data/sign-in-security.ts";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
-import { Secret } from "../../ui/secret.tsx";
+import { findFieldError, TextField } from "../../ui/form-fields.tsx";
+import { SecretText } from "../../ui/secret-text.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { BackupCodes, PasswordForm } from "./two-factor-parts.tsx";
 
@@ -51,7 +51,7 @@ function FirstCode({ uri, secret, onConfirmed, onCancel }: FirstCodeProps) {
         </a>
         ), then enter the code it shows.
       </p>
-      <Secret text={secret} noun="secret" />
+      <SecretText text={secret} noun="secret" />
       <TextField
         label="Code"
         name="code"

@@ -1,17 +1,17 @@
 /** Requests an email with a link that sets a new password. */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { call } from "../../api/client.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { EmailField, findFieldError } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { EmailField, findFieldError } from "../../ui/form-fields.tsx";
 
 export function ForgotPasswordPage() {
   const send = useMutation({
     mutationFn: async (fields: FormData) => {
       const email = readTextField(fields, "email").trim();
-      await call("POST /console/api/auth/request-password-reset", { body: { email } });
+      await callConsoleApi("POST /console/api/auth/request-password-reset", { body: { email } });
       return email;
     },
   });

@@ -1,9 +1,9 @@
 /** Buttons that sign in with an identity provider. */
 import { useMutation, useQuery } from "@tanstack/react-query";
-import type { OpenIdRefusal } from "@tollgate/api/console/openid.ts";
-import { call } from "../../api/client.ts";
-import { errorMessage } from "../../api/fault.ts";
-import { signInMethodsQuery } from "../../data/session.ts";
+import type { OpenIdRefusal } from "@tollgate/api/console/openid-refusals.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
+import { errorMessage } from "../../api/api-fault.ts";
+import { signInMethodsQuery } from "../../data/signed-in-session.ts";
 import { Button } from "../../ui/button.tsx";
 import { FormProblem } from "../../ui/form.tsx";
 
@@ -27,7 +27,7 @@ export function describeProviderProblem(outcome: string | undefined): string | u
 export function ProviderButtons() {
   const { data: methods } = useQuery(signInMethodsQuery);
   const go = useMutation({
-    mutationFn: (provider: string) => call("POST /console/api/auth/sign-in/openid", { body: { provider } }),
+    mutationFn: (provider: string) => callConsoleApi("POST /console/api/auth/sign-in/openid", { body: { provider } }),
     onSuccess: ({ url }) => location.assign(url),
   });
   if (methods === undefined || methods.providers.length === 0) return null;

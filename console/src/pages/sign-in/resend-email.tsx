@@ -1,12 +1,13 @@
 /** Sends the confirmation email again, to the address in the form. */
 import { useMutation } from "@tanstack/react-query";
-import { call } from "../../api/client.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
 import { Button } from "../../ui/button.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 export function ResendEmail() {
   const send = useMutation({
-    mutationFn: (email: string) => call("POST /console/api/auth/request-email-verification", { body: { email } }),
+    mutationFn: (email: string) =>
+      callConsoleApi("POST /console/api/auth/request-email-verification", { body: { email } }),
     onSuccess: () => toast("Email sent"),
     onError: toastError,
   });

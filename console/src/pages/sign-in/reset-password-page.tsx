@@ -2,18 +2,20 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { call } from "../../api/client.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
-import { findFieldError, NewPasswordField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
-import { readTokenFromUrl } from "./next-step.ts";
+import { findFieldError, NewPasswordField } from "../../ui/form-fields.tsx";
+import { readTokenFromUrl } from "./open-next-page.ts";
 
 export function ResetPage() {
   const [token] = useState(readTokenFromUrl);
   const reset = useMutation({
     mutationFn: (fields: FormData) =>
-      call("POST /console/api/auth/reset-password", { body: { token, password: readTextField(fields, "password") } }),
+      callConsoleApi("POST /console/api/auth/reset-password", {
+        body: { token, password: readTextField(fields, "password") },
+      }),
   });
   if (token === "") {
     return (

@@ -1,12 +1,12 @@
 /** The second step of a sign-in: enter a code of the authenticator app, or a backup code. */
 import { useMutation } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { call } from "../../api/client.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
-import { useOpenNextPage } from "./next-step.ts";
+import { findFieldError, TextField } from "../../ui/form-fields.tsx";
+import { useOpenNextPage } from "./open-next-page.ts";
 
 export function SecondFactorCodePage() {
   const { next } = useSearch({ from: "/auth/sign-in/code" });
@@ -14,7 +14,7 @@ export function SecondFactorCodePage() {
   const enter = useMutation({
     mutationFn: async (fields: FormData) => {
       const code = readTextField(fields, "code").replaceAll(/\s/g, "");
-      const { status } = await call("POST /console/api/auth/sign-in/code", { body: { code } });
+      const { status } = await callConsoleApi("POST /console/api/auth/sign-in/code", { body: { code } });
       await goOn(status);
     },
   });

@@ -1,14 +1,14 @@
 /** Sign-in with email and password, or with an identity provider. */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { call } from "../../api/client.ts";
-import { ApiFault } from "../../api/fault.ts";
-import { signInMethodsQuery } from "../../data/session.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
+import { ApiFault } from "../../api/api-fault.ts";
+import { signInMethodsQuery } from "../../data/signed-in-session.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { CheckField, EmailField, findFieldError, PasswordField } from "../../ui/field.tsx";
 import { Form, FormProblem, readTextField } from "../../ui/form.tsx";
-import { useOpenNextPage } from "./next-step.ts";
+import { CheckField, EmailField, findFieldError, PasswordField } from "../../ui/form-fields.tsx";
+import { useOpenNextPage } from "./open-next-page.ts";
 import { describeProviderProblem, ProviderButtons } from "./provider-buttons.tsx";
 import { ResendEmail } from "./resend-email.tsx";
 
@@ -23,7 +23,7 @@ export function SignInPage() {
         password: readTextField(fields, "password"),
         remember_me: fields.get("remember") !== null,
       };
-      const { status } = await call("POST /console/api/auth/sign-in/email", { body });
+      const { status } = await callConsoleApi("POST /console/api/auth/sign-in/email", { body });
       await goOn(status);
     },
   });

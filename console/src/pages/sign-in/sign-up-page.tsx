@@ -1,12 +1,12 @@
 /** The form that creates a new sign-in with email and password. */
 import { useMutation } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { call } from "../../api/client.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { EmailField, findFieldError, NewPasswordField, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
-import { useOpenNextPage } from "./next-step.ts";
+import { EmailField, findFieldError, NewPasswordField, TextField } from "../../ui/form-fields.tsx";
+import { useOpenNextPage } from "./open-next-page.ts";
 import { ProviderButtons } from "./provider-buttons.tsx";
 
 export function SignUpPage() {
@@ -19,7 +19,7 @@ export function SignUpPage() {
         email: readTextField(fields, "email").trim(),
         password: readTextField(fields, "password"),
       };
-      const { status } = await call("POST /console/api/auth/sign-up/email", { body });
+      const { status } = await callConsoleApi("POST /console/api/auth/sign-up/email", { body });
       await goOn(status);
       return { status, email: body.email };
     },

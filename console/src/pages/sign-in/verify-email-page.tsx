@@ -5,16 +5,16 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { call } from "../../api/client.ts";
+import { callConsoleApi } from "../../api/api-client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
 import { Form } from "../../ui/form.tsx";
-import { readTokenFromUrl } from "./next-step.ts";
+import { readTokenFromUrl } from "./open-next-page.ts";
 
 export function VerifyEmailPage() {
   const [token] = useState(readTokenFromUrl);
   const verify = useMutation({
-    mutationFn: () => call("POST /console/api/auth/verify-email", { body: { token } }),
+    mutationFn: () => callConsoleApi("POST /console/api/auth/verify-email", { body: { token } }),
   });
   if (verify.isSuccess) {
     return (

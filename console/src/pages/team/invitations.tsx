@@ -1,11 +1,11 @@
 /** Invitations that have not been accepted yet. */
-import type { Account, Invitation } from "../../api/types.ts";
+import type { Account, Invitation } from "../../api/answer-types.ts";
 import { useWithdrawInvitation } from "../../data/team.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TimeText } from "../../ui/time-text.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 export function Invitations({ account, invitations }: { account: Account; invitations: Invitation[] }) {
@@ -54,5 +54,5 @@ const COLUMNS: Column<Invitation>[] = [
     ),
   },
   { title: "Role", cell: ({ role }) => <Badge tone={role === "owner" ? "accent" : "neutral"}>{role}</Badge> },
-  { title: "Expires", from: "sm", cell: ({ expires_at }) => <Time at={expires_at} as="day" /> },
+  { title: "Expires", from: "sm", cell: ({ expires_at }) => <TimeText at={expires_at} as="day" /> },
 ];

@@ -1,12 +1,12 @@
 /** A dialog that invites a person. If the platform cannot send email, it shows the link once. */
 import { useState } from "react";
-import type { Account, Role } from "../../api/types.ts";
+import type { Account, Role } from "../../api/answer-types.ts";
 import { useInvite } from "../../data/team.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog, DialogActions, FormActions } from "../../ui/dialog.tsx";
-import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
-import { Secret } from "../../ui/secret.tsx";
+import { findFieldError, TextField } from "../../ui/form-fields.tsx";
+import { SecretText } from "../../ui/secret-text.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { RoleChoice } from "./role-choice.tsx";
 
@@ -63,7 +63,7 @@ export const InvitationLink = ({ invitation: { email, link }, onClose }: LinkPro
     about={`This platform does not send email. Copy the link now and send it to ${email}. You will not see it again.`}
   >
     <div className="mb-4">
-      <Secret text={link ?? ""} noun="link" focused />
+      <SecretText text={link ?? ""} noun="link" focused />
     </div>
     <DialogActions>
       <Button look="primary" onClick={onClose}>

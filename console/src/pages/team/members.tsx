@@ -1,9 +1,9 @@
 /** A team's members, with actions for owners and a button to leave the team. */
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Account, TeamMember } from "../../api/types.ts";
+import type { Account, TeamMember } from "../../api/answer-types.ts";
 import { queryClient } from "../../data/query-client.ts";
-import { refreshSession, resetCache } from "../../data/session.ts";
+import { refreshSession, resetCache } from "../../data/signed-in-session.ts";
 import { teamQuery, useRemoveMember } from "../../data/team.ts";
 import { chooseHomePath } from "../../layout/navigation.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -12,7 +12,7 @@ import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { Ellipsis, LogOut, UserCog, UserMinus } from "../../ui/icons.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TimeText } from "../../ui/time-text.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { RoleDialog } from "./role-dialog.tsx";
 
@@ -129,5 +129,5 @@ const COLUMNS: Column<TeamMember>[] = [
     ),
   },
   { title: "Role", cell: ({ role }) => <Badge tone={role === "owner" ? "accent" : "neutral"}>{role}</Badge> },
-  { title: "Since", from: "sm", cell: ({ since }) => <Time at={since} as="day" /> },
+  { title: "Since", from: "sm", cell: ({ since }) => <TimeText at={since} as="day" /> },
 ];

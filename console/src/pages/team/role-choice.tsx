@@ -1,7 +1,7 @@
 /** Radio buttons for roles, each with an explanation. */
-import type { AccountKind, Role } from "../../api/types.ts";
+import type { AccountKind, Role } from "../../api/answer-types.ts";
 import { describeRole, ROLES } from "../../team/roles.ts";
-import { classes } from "../../ui/classes.ts";
+import { joinClasses } from "../../ui/join-classes.ts";
 
 interface Props {
   kind: AccountKind;
@@ -15,7 +15,7 @@ export const RoleChoice = ({ kind, role, onChange }: Props) => (
     {ROLES.map((value) => (
       <label
         key={value}
-        className={classes(
+        className={joinClasses(
           "flex cursor-pointer items-start gap-2.5 rounded-md border px-3 py-2 has-focus-visible:outline-2 has-focus-visible:outline-accent",
           role === value ? "border-accent bg-accent-soft/50" : "border-line hover:bg-sunken/60",
         )}

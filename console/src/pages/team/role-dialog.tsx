@@ -3,7 +3,7 @@
  * must accept liability for the account's debts.
  */
 import { useState } from "react";
-import type { Account, Role, TeamMember } from "../../api/types.ts";
+import type { Account, Role, TeamMember } from "../../api/answer-types.ts";
 import { useChangeRole, useInvite } from "../../data/team.ts";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { Form } from "../../ui/form.tsx";

@@ -1,8 +1,8 @@
 /** The history of changes to a team, newest first. */
 import { useState } from "react";
-import type { TeamEvent } from "../../api/types.ts";
+import type { TeamEvent } from "../../api/answer-types.ts";
 import { Button } from "../../ui/button.tsx";
-import { Time } from "../../ui/time.tsx";
+import { TimeText } from "../../ui/time-text.tsx";
 import { describeTeamEvent } from "./team-event-sentences.ts";
 
 const FEW = 6;
@@ -21,7 +21,7 @@ export function TeamChanges({ events }: { events: TeamEvent[] }) {
           >
             {describeTeamEvent(event)}{" "}
             <span className="text-xs whitespace-nowrap text-ink-soft">
-              <Time at={event.at} as="ago" />
+              <TimeText at={event.at} as="ago" />
             </span>
           </li>
         ))}

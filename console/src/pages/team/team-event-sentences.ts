@@ -1,5 +1,5 @@
 /** Describes a team's change in a sentence. */
-import type { TeamAction, TeamEvent } from "../../api/types.ts";
+import type { TeamAction, TeamEvent } from "../../api/answer-types.ts";
 
 const SENTENCES: Record<TeamAction, (event: { by: string; email: string; role: string }) => string> = {
   invited: ({ by, email, role }) => `${by} invited ${email} as ${role}.`,

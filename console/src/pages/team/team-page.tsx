@@ -1,8 +1,8 @@
 /** An account's members with roles, open invitations and the history of changes. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Account, AccountKind } from "../../api/types.ts";
-import { useChosenAccount } from "../../data/session.ts";
+import type { Account, AccountKind } from "../../api/answer-types.ts";
+import { useChosenAccount } from "../../data/signed-in-session.ts";
 import { teamQuery } from "../../data/team.ts";
 import { describeRole, ROLES } from "../../team/roles.ts";
 import { Button } from "../../ui/button.tsx";

@@ -7,12 +7,12 @@ import { saveText } from "../../save-text.ts";
 import { Button } from "../button.tsx";
 import { EmptyState } from "../loading-states.tsx";
 import { CHART_HEIGHT, type ChartProps } from "./chart-data.ts";
+import { ChartDrawing } from "./chart-drawing.tsx";
 import { describeChart } from "./chart-summary.ts";
+import { ChartTable } from "./chart-table.tsx";
 import { ChartTools } from "./chart-tools.tsx";
-import { Drawing } from "./drawing.tsx";
-import { formatTimeZone } from "./labels.ts";
-import { Legend } from "./legend.tsx";
-import { ChartTable } from "./table.tsx";
+import { ChartLegend } from "./legend.tsx";
+import { formatTimeZone } from "./tick-labels.ts";
 import { findVisibleRows, scaleZoom, type ZoomedTimes } from "./zoom.ts";
 
 export function Chart(props: ChartProps) {
@@ -69,7 +69,7 @@ export function Chart(props: ChartProps) {
         </div>
       ) : (
         <div className="relative rounded-sm has-[svg:focus-visible]:outline-2 has-[svg:focus-visible]:outline-accent">
-          <Drawing
+          <ChartDrawing
             {...seen}
             {...{ title, kind, adds, whole, height, hidden, moments, view }}
             describedBy={summaryId}
@@ -89,7 +89,7 @@ export function Chart(props: ChartProps) {
       </p>
       <figcaption className="flex flex-wrap items-center gap-x-4 text-xs text-ink-soft">
         {props.legend ?? (
-          <Legend {...{ series, hidden, before, format, adds, earlier }} rows={inView} onToggle={toggle} />
+          <ChartLegend {...{ series, hidden, before, format, adds, earlier }} rows={inView} onToggle={toggle} />
         )}
         <span className="ml-auto flex items-center gap-2">
           <span>{zone}</span>

@@ -1,8 +1,8 @@
 /** The legend: a click on a series hides it, and a switch compares with the previous period. */
-import { errorMessage } from "../../api/fault.ts";
-import { classes } from "../classes.ts";
+import { errorMessage } from "../../api/api-fault.ts";
+import { joinClasses } from "../join-classes.ts";
 import { type ChartProps, type ChartRow, type PreviousPeriod, sumVisibleValues } from "./chart-data.ts";
-import { formatRelativeChange } from "./labels.ts";
+import { formatRelativeChange } from "./tick-labels.ts";
 
 interface Props extends Pick<ChartProps, "series" | "format"> {
   /** Whether the values of a row add up to a sum. */
@@ -15,7 +15,7 @@ interface Props extends Pick<ChartProps, "series" | "format"> {
   earlier: ChartRow[] | undefined;
 }
 
-export function Legend({ series, hidden, onToggle, before, ...compared }: Props) {
+export function ChartLegend({ series, hidden, onToggle, before, ...compared }: Props) {
   return (
     <ul aria-label="Series" className="flex min-w-0 flex-1 flex-wrap items-center gap-x-4">
       {series.map(({ name, colour }) => (
@@ -52,7 +52,7 @@ const Entry = ({ name, colour, off }: { name: string; colour: number; off: boole
   <span className="flex min-h-6 items-center gap-1.5">
     <span
       aria-hidden
-      className={classes("size-2.5 shrink-0 rounded-[3px]", off ? "border border-line-strong" : SWATCH[colour])}
+      className={joinClasses("size-2.5 shrink-0 rounded-[3px]", off ? "border border-line-strong" : SWATCH[colour])}
     />
     <span className={off ? "line-through" : undefined}>{name}</span>
   </span>

@@ -1,6 +1,6 @@
 /** Converts percentiles over time to chart lines: p50, p95 and p99, with gaps for times without measurements. Pure. */
 import type { ChartProps } from "./chart-data.ts";
-import { formatBucketTick, formatDurationTick } from "./labels.ts";
+import { formatBucketTick, formatDurationTick } from "./tick-labels.ts";
 import { areUtcMidnights } from "./ticks.ts";
 
 const LINES = [

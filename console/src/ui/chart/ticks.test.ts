@@ -7,7 +7,7 @@ import {
   formatMoneyTick,
   formatRelativeChange,
   formatTimeZone,
-} from "./labels.ts";
+} from "./tick-labels.ts";
 import { makeTimeTicks, valueTicks } from "./ticks.ts";
 
 const HOUR = 3_600_000;

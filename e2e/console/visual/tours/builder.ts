@@ -1,7 +1,7 @@
 /** The builder's pages, with their dialogs and drawers. */
 import { setScreen } from "../checks.ts";
-import { assertDrawerIsShaded } from "../layout.ts";
-import { type Tour, type TourContext, type TourStop, visitPages } from "../tour.ts";
+import { assertDrawerIsShaded } from "../layout-checks.ts";
+import { type Tour, type TourContext, type TourStop, visitPages } from "../page-tour.ts";
 
 export const BUILDER_PAGES: TourStop[] = [
   { path: "/overview", heading: "Overview", there: "All requests" },

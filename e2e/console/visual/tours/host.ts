@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
 import { setScreen } from "../checks.ts";
-import { assertFiguresOnOneLine } from "../layout.ts";
-import { openDialog, type Tour, type TourContext, type TourStop, visitPages } from "../tour.ts";
+import { assertFiguresOnOneLine } from "../layout-checks.ts";
+import { openDialog, type Tour, type TourContext, type TourStop, visitPages } from "../page-tour.ts";
 
 export const HOST_PAGES: TourStop[] = [
   { path: "/host", heading: "Nodes", there: "workshop is quarantined" },

@@ -1,7 +1,7 @@
 /** The operator's pages with their dialogs, and an account used with only the keyboard. */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { openDialog, type Tour, type TourContext, type TourStop, visitPages } from "../tour.ts";
+import { openDialog, type Tour, type TourContext, type TourStop, visitPages } from "../page-tour.ts";
 
 export const OPERATOR_PAGES: TourStop[] = [
   {

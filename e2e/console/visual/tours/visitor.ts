@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { copyWithButton } from "../../browser.ts";
 import { setScreen } from "../checks.ts";
-import { type Tour, type TourContext, type TourStop, visitPages } from "../tour.ts";
+import { type Tour, type TourContext, type TourStop, visitPages } from "../page-tour.ts";
 
 export const BEFORE_SIGN_IN: TourStop[] = [
   { path: "/sign-in", heading: "Sign in" },

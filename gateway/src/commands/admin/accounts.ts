@@ -2,7 +2,7 @@
  * `tollgate admin account …`, `grant`, `suspend`, `restore`: creates, lists and changes accounts. Each action is
  * recorded in the audit log.
  */
-import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/api-limits.ts";
 import { type Column, formatProperties, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { openAccounts } from "../../accounts/accounts.ts";

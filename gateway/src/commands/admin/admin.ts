@@ -19,10 +19,10 @@ import { historyLossCommands } from "./database-history.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { historyCommands } from "./history.ts";
 import { keyCommands } from "./keys.ts";
-import { ledgerCheck } from "./ledger-check.ts";
+import { runLedgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
 import { operatorCommands } from "./operators.ts";
-import { OVERVIEW_DAYS_MAX, overview } from "./overview.ts";
+import { OVERVIEW_DAYS_MAX, showOverview } from "./overview.ts";
 import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
 import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
@@ -37,14 +37,14 @@ const COMMANDS: Record<string, AdminCommand> = {
     help: "show the platform in numbers: money, accounts, nodes and traffic",
     flags: { days: { value: "N", help: `days of traffic, 1 to ${OVERVIEW_DAYS_MAX} (default: 1)` } },
     example: "--days 7",
-    run: overview,
+    run: showOverview,
   },
   "catalogue reload": { help: "reload the catalogue on every gateway", example: "", run: reloadCatalogue },
   "ledger check": {
     help: "check that the ledger balances (exit code 1 on any difference)",
     example: "--json",
     onAnyHistory: true,
-    run: ledgerCheck,
+    run: runLedgerCheck,
   },
   backup,
   ...deploymentCommands,

@@ -13,7 +13,7 @@ import { readSchemaStatus } from "../../db/schema-status.ts";
 import { deriveReceiptKey } from "../../history/receipts.ts";
 import { computeFingerprint } from "../../keys/peppers.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { openDeploymentRecord } from "../../plane/deployment/record.ts";
+import { openDeploymentRecord } from "../../plane/deployment/deployment-record.ts";
 import { loadServerSecrets, type ServerSecrets } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 import { listFilesBelow, SECRETS_FILE, SETTINGS_FILE, SPOOL_FOLDER, writeBackup } from "./backup-folder.ts";

@@ -9,7 +9,11 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { deleteSharedSettings } from "../../db/deployment/shared-settings-record.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { askRunningGateways, hasRunningGateways } from "../../plane/deployment/ask-running-gateways.ts";
-import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
+import {
+  type Deployment,
+  type DeploymentRecord,
+  openDeploymentRecord,
+} from "../../plane/deployment/deployment-record.ts";
 import { withPlane } from "../nats-plane.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 import {

@@ -5,8 +5,8 @@ import { publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, ZERO } from "../../base/money.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
-import type { KeySettings } from "../../keys/settings.ts";
-import { computeEffectiveLimits, DEFAULT_LIMITS, type KeyLimits } from "../../limits/limits.ts";
+import type { KeySettings } from "../../keys/key-settings.ts";
+import { computeEffectiveLimits, DEFAULT_KEY_LIMITS, type KeyLimits } from "../../limits/limits.ts";
 import { dollarsText } from "./dollars.ts";
 
 type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
@@ -53,7 +53,7 @@ export function makeKeyRow({ record, spend, today }: Listed): object {
     ownersLimits: own,
     budget_day_micro: budgetDay === null ? null : formatExactMicrodollars(budgetDay),
     budget_month_micro: budgetMonth === null ? null : formatExactMicrodollars(budgetMonth),
-    defaultLimits: DEFAULT_LIMITS,
+    defaultLimits: DEFAULT_KEY_LIMITS,
     ...(today !== undefined && { spend_today: spendOf(today) }),
     spend_this_month: spendOf(spend),
   };
@@ -108,7 +108,7 @@ export function formatAuditDetails({
 /** The effective limit, marked with a star if it is set for this key: `5*`. */
 function limitText({ limits: overrides, ownLimits: own }: Limited, name: keyof KeyLimits): string {
   const holds = computeEffectiveLimits({ overrides, own })[name];
-  return `${holds}${holds === DEFAULT_LIMITS[name] ? "" : "*"}`;
+  return `${holds}${holds === DEFAULT_KEY_LIMITS[name] ? "" : "*"}`;
 }
 
 /** All limits in one line: `5* requests/min, 2000000 tokens/min, 64 at once`. */

@@ -8,9 +8,9 @@ import { systemRandom } from "../../base/random.ts";
 import { startOfDay, startOfMonth } from "../../base/time.ts";
 import { type Broadcast, sendBroadcast } from "../../db/broadcast.ts";
 import { type ApiKeyRecord, type ApiKeys, createApiKeyService } from "../../keys/api-keys.ts";
-import { openHostTokenService, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
+import { openHostTokenService, type SecretStore, type SecretsOptions } from "../../keys/keys.ts";
 import { hasPepperColumns } from "../../keys/peppers.ts";
-import { computeEffectiveLimits, DEFAULT_LIMITS, findHighestOwnerLimits } from "../../limits/limits.ts";
+import { computeEffectiveLimits, DEFAULT_KEY_LIMITS, findHighestOwnerLimits } from "../../limits/limits.ts";
 import { openAccountDirectory } from "../../operators/account-directory.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { loadServerSecrets } from "../../server-secrets.ts";
@@ -204,7 +204,7 @@ function createToken(run: AdminRun): Promise<number> {
   );
 }
 
-async function issue<Opened extends Pick<Secrets, "close">>(
+async function issue<Opened extends Pick<SecretStore, "close">>(
   run: AdminRun,
   what: "key" | "host_token",
   open: (options: SecretsOptions) => Opened,
@@ -253,7 +253,7 @@ async function limits(run: AdminRun): Promise<number> {
       return owners;
     });
     const limits = computeEffectiveLimits({ overrides: set, own });
-    const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_LIMITS };
+    const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_KEY_LIMITS };
     run.print(
       run.json
         ? JSON.stringify(told)
@@ -262,7 +262,7 @@ async function limits(run: AdminRun): Promise<number> {
   });
 }
 
-async function withSecrets<Opened extends Pick<Secrets, "close">>(
+async function withSecrets<Opened extends Pick<SecretStore, "close">>(
   run: AdminRun,
   open: (options: SecretsOptions) => Opened,
   act: (secrets: Opened) => Promise<void>,

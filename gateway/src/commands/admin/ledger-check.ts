@@ -1,10 +1,10 @@
 /** `tollgate admin ledger check`: runs the ledger check and prints it as a table or JSON. */
 
 import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
-import { type LedgerVerdict, openLedgerChecks } from "../../operators/ledger-checks.ts";
+import { type LedgerCheckResult, openLedgerChecks } from "../../operators/ledger-checks.ts";
 import { type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 
-const COLUMNS: Column<LedgerVerdict["checks"][number]>[] = [
+const COLUMNS: Column<LedgerCheckResult["checks"][number]>[] = [
   { title: "CHECK", cell: ({ name }) => name },
   { title: "CHECKED", align: "right", cell: ({ checked }) => String(checked) },
   {
@@ -14,7 +14,7 @@ const COLUMNS: Column<LedgerVerdict["checks"][number]>[] = [
   },
 ];
 
-export async function ledgerCheck({ pool, newId, clock, json, print, terminal }: AdminRun): Promise<number> {
+export async function runLedgerCheck({ pool, newId, clock, json, print, terminal }: AdminRun): Promise<number> {
   terminal.progress.step("checking the ledger");
   const { balanced, checks } = await openLedgerChecks({ pool, clock, newId }).prove(COMMAND_LINE_ACTOR);
   if (json) {

@@ -9,7 +9,11 @@ import { NODE_STANDINGS } from "../../base/states.ts";
 import { NODE_TOPIC, sendBroadcast } from "../../db/broadcast.ts";
 import { type NodeStateChangeOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type ListedNodeWithHostName, type NodeWithHostName, openNodeDirectory } from "../../operators/nodes.ts";
+import {
+  type ListedNodeWithHostName,
+  type NodeWithHostName,
+  openNodeDirectory,
+} from "../../operators/node-directory.ts";
 import { parseReason } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, REASON_FLAG, readEveryPage } from "./admin-run.ts";
 

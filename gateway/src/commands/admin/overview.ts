@@ -4,14 +4,14 @@ import { type Column, formatProperties, formatTable } from "@tollgate/terminal/c
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import { type Pico, pico, ZERO } from "../../base/money.ts";
-import { openOverview, type Totals, type Traffic } from "../../operators/overview.ts";
+import { openOverview, type PlatformTotals, type Traffic } from "../../operators/overview.ts";
 import type { AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 export const OVERVIEW_DAYS_MAX = 31;
 
-export async function overview({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {
+export async function showOverview({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {
   const days = daysOf(flags.days);
   const to = new Date(clock.now());
   const from = new Date(to.getTime() - days * DAY_MS);
@@ -46,7 +46,7 @@ interface Facts {
   days: number;
 }
 
-function textOf(totals: Totals, { ready, traffic, days }: Facts, terminal: Terminal): string {
+function textOf(totals: PlatformTotals, { ready, traffic, days }: Facts, terminal: Terminal): string {
   const { builderCredit, held, hostsOwed, platformRevenue, builders, hosts, suspended, holds, nodes } = totals;
   const charged = traffic.reduce<Pico>((sum, { charge }) => pico(sum + charge), ZERO);
   const numbers = formatProperties(

@@ -21,7 +21,7 @@ import { systemRandom } from "../../base/random.ts";
 import { parseConfig } from "../../config.ts";
 import { createAuthority } from "../../plane/credentials/x509.ts";
 import { connectClient } from "../../plane/hub/testing.ts";
-import { openNatsPlane } from "../../plane/nats/plane.ts";
+import { openNatsPlane } from "../../plane/nats/nats-plane.ts";
 import { type NatsProcess, runNatsServer, skipWithoutNats } from "../../plane/nats/testing.ts";
 import type { DispatchPlane } from "../../plane/plane.ts";
 import { TOLLGATE_COMMANDS } from "../tollgate.ts";

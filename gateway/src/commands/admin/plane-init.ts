@@ -9,13 +9,13 @@ import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } f
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
+import { createPlaneSetup, type PlaneSetup } from "../../plane/nats/plane-setup.ts";
 import {
   AUTHORITY_FILE,
   type ClusterServer,
   formatHostAndPort,
   nameConfigurationFile,
 } from "../../plane/nats/server-configuration.ts";
-import { createPlaneSetup, type PlaneSetup } from "../../plane/nats/setup.ts";
 import type { SystemUser } from "../../plane/nats/system-account.ts";
 import { buildClusterFiles, formatServerUrl, listServerFiles, type PlaneFile, parseServers } from "./plane-cluster.ts";
 

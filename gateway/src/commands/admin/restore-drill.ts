@@ -17,7 +17,7 @@ import { type NewId, newIds, publicIdSuffix } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { listOtherSecrets } from "../../base/rotating-secret.ts";
-import { deriveSessionSecrets } from "../../build/context.ts";
+import { deriveSessionSecrets } from "../../build/build-context.ts";
 import { type Config, findDatabaseUrl, parseConfig } from "../../config.ts";
 import { readBundledSql } from "../../db/bundled-sql.ts";
 import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
@@ -25,7 +25,7 @@ import { openPool } from "../../db/pool.ts";
 import { column, queryRow, row } from "../../db/rows.ts";
 import { readSchemaStatus } from "../../db/schema-status.ts";
 import { openHistory } from "../../history/history.ts";
-import { deriveReceiptKey, publishedKeys, signReceipt, verifyReceipt } from "../../history/receipts.ts";
+import { deriveReceiptKey, listPublishedKeys, signReceipt, verifyReceipt } from "../../history/receipts.ts";
 import { createApiKeyService } from "../../keys/api-keys.ts";
 import { computeFingerprint, countPepperUsage, hasPepperColumns } from "../../keys/peppers.ts";
 import { checkLedger } from "../../ledger/check.ts";
@@ -33,7 +33,7 @@ import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
 import { enterSettlementsInLedger } from "../../ledger/spool-folder.ts";
 import { readLines } from "../../ledger/spool-lines.ts";
-import { openDeploymentRecord } from "../../plane/deployment/record.ts";
+import { openDeploymentRecord } from "../../plane/deployment/deployment-record.ts";
 import { loadServerSecrets, type ServerSecrets } from "../../server-secrets.ts";
 import { assertReachable } from "../failures.ts";
 import { type Backup, readBackup, SETTINGS_FILE, SPOOL_FOLDER } from "./backup-folder.ts";
@@ -303,7 +303,7 @@ const Newest = row({ id: column.uuid, accountId: column.uuid });
 async function receipts({ pool, secrets }: Drill): Promise<Result> {
   const seed = Buffer.from(secrets.receiptSeed, "base64url");
   const { keyId } = deriveReceiptKey(seed);
-  const keys = await publishedKeys(pool);
+  const keys = await listPublishedKeys(pool);
   if (!keys.some(({ id }) => id === keyId)) {
     return result("receipts", false, `the seed belongs to the key ${keyId}, which this database never published`);
   }

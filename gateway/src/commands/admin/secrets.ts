@@ -8,9 +8,9 @@ import { CommandError } from "@tollgate/terminal/errors.ts";
 import { openSecretReencryption } from "../../accounts/secret-reencryption.ts";
 import type { RotatingSecret } from "../../base/rotating-secret.ts";
 import { listOtherSecrets } from "../../base/rotating-secret.ts";
-import { deriveSessionSecrets } from "../../build/context.ts";
+import { deriveSessionSecrets } from "../../build/build-context.ts";
 import type { Config } from "../../config.ts";
-import { deriveReceiptKey, publishedKeys } from "../../history/receipts.ts";
+import { deriveReceiptKey, listPublishedKeys } from "../../history/receipts.ts";
 import { computeFingerprint, countPepperUsage, hasPepperColumns, type PepperUsage } from "../../keys/peppers.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { keyFromSeed } from "../../plane/credentials/nkeys.ts";
@@ -83,7 +83,7 @@ async function show(run: AdminRun): Promise<number> {
   const isNeeded =
     (isOld && left.keys.unseen + left.hostTokens.unseen > 0) || (session.old !== undefined && left.secondFactors > 0);
   const { keyId } = deriveReceiptKey(Buffer.from(secrets.receiptSeed, "base64url"));
-  const published = await publishedKeys(pool);
+  const published = await listPublishedKeys(pool);
   const told = {
     pepper: {
       fingerprint: computeFingerprint(secrets.pepper),

@@ -5,8 +5,8 @@
  */
 import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { type GatewaySettingsContext, openGatewaySettings } from "../../build/deployment.ts";
-import type { GatewaySettings } from "../../db/deployment/compare.ts";
+import { type GatewaySettingsContext, openGatewaySettings } from "../../build/shared-settings.ts";
+import type { GatewaySettings } from "../../db/deployment/compare-settings.ts";
 import {
   formatSettingValue,
   type GatewaySetting,
@@ -14,7 +14,7 @@ import {
   SHARED_SETTING_NAMES,
   SHARED_SETTING_VARIABLES,
   type SharedSettingName,
-} from "../../db/deployment/rules.ts";
+} from "../../db/deployment/setting-rules.ts";
 import {
   changeSharedSetting,
   hasSharedSettings,

@@ -3,8 +3,8 @@ import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../base/money.ts";
-import { openPlatformSpend } from "../../operators/spend.ts";
-import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/stored-checks.ts";
+import { openPlatformSpend } from "../../operators/platform-spend.ts";
+import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/check-reader.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 

@@ -1,10 +1,10 @@
 /** Checks TLS files: readable, matching, currently valid, and issued for the hostname that clients use. */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
+import { type CheckResult, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/check-results.ts";
 import { type CertificateFiles, readCertificate } from "../../base/certificate.ts";
 import { DAY_MS } from "../../base/time.ts";
-import type { CheckContext } from "./check-context.ts";
+import type { DoctorContext } from "./doctor-context.ts";
 
 /**
  * Certificates are usually renewed 30 days before they expire. With fewer days left than this, the renewal has probably
@@ -12,7 +12,7 @@ import type { CheckContext } from "./check-context.ts";
  */
 const ENDS_SOON_DAYS = 14;
 
-export async function* certificateChecks({ config, clock }: CheckContext): AsyncGenerator<Check> {
+export async function* certificateChecks({ config, clock }: DoctorContext): AsyncGenerator<CheckResult> {
   const { tls, publicUrl, plane } = config;
   const now = clock.now();
   if (tls !== undefined)
@@ -36,7 +36,7 @@ interface Asked {
   now: number;
 }
 
-export async function checkCertificate(name: string, { files, prefix, host, now }: Asked): Promise<Check> {
+export async function checkCertificate(name: string, { files, prefix, host, now }: Asked): Promise<CheckResult> {
   const settings = { cert: `${prefix}_CERT`, key: `${prefix}_KEY` };
   let certificate: X509Certificate;
   try {

@@ -2,21 +2,21 @@
  * Checks the database: reachable, supported version, suitable settings, current schema, and a clock that agrees with
  * this machine's.
  */
-import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
+import { type CheckResult, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/check-results.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../../config.ts";
 import { readBundledSql } from "../../db/bundled-sql.ts";
+import { assertPoolerKeepsSessions } from "../../db/check-pooler.ts";
 import { makeConnectionName } from "../../db/connected-programs.ts";
 import { openDatabaseHistoryFile } from "../../db/lineage/database-history-file.ts";
 import { judgeHistory } from "../../db/lineage/history-rules.ts";
 import { DatabaseHistoryRow, READ_DATABASE_HISTORY } from "../../db/lineage/lineage.ts";
 import { planMigration } from "../../db/migration-plan.ts";
 import { type Connection, clientConfig } from "../../db/pool.ts";
-import { assertPoolerKeepsSessions } from "../../db/pooler.ts";
 import { queryOne, row } from "../../db/rows.ts";
-import { checkSession, DatabaseMisconfigured } from "../../db/session.ts";
-import { type CheckContext, failedCheckWithRemedy } from "./check-context.ts";
+import { checkSession, DatabaseMisconfigured } from "../../db/session-settings.ts";
+import { type DoctorContext, failedCheckWithRemedy } from "./doctor-context.ts";
 
 const OLDEST_VERSION = 15;
 const CLOCK_OFF_MS = 1_000;
@@ -50,13 +50,19 @@ const STATE = `select current_setting('server_version_num')::int / 10000 as vers
       (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as "connectionsFree",
     (select rolconnlimit from pg_roles where rolname = current_user) as "roleMax"`;
 
-interface Reached extends Pick<CheckContext, "config" | "clock" | "isStarting"> {
+interface Reached extends Pick<DoctorContext, "config" | "clock" | "isStarting"> {
   pool: pg.Pool;
   connection: Connection;
 }
 
 /** Checks a reachable database. */
-export async function* databaseChecks({ pool, connection, config, clock, isStarting }: Reached): AsyncGenerator<Check> {
+export async function* databaseChecks({
+  pool,
+  connection,
+  config,
+  clock,
+  isStarting,
+}: Reached): AsyncGenerator<CheckResult> {
   const { databaseDurability: durability, databasePoolMax } = config;
   const began = clock.now();
   const state = await queryOne(pool, DatabaseState, STATE);
@@ -79,7 +85,7 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
   yield* historyChecks(pool, config);
 }
 
-export function* databaseStateChecks(state: DatabaseState, { needed }: { needed: number }): Generator<Check> {
+export function* databaseStateChecks(state: DatabaseState, { needed }: { needed: number }): Generator<CheckResult> {
   const { version, name, isStandby, readOnly, connectionsMax, connectionsFree, roleMax } = state;
   if (version < OLDEST_VERSION)
     yield failedCheck("database", `PostgreSQL ${name} is too old`, `upgrade PostgreSQL to ${OLDEST_VERSION} or newer`);
@@ -105,7 +111,7 @@ export function* databaseStateChecks(state: DatabaseState, { needed }: { needed:
   else yield passedCheck("pool", `${connectionsFree} of ${most} connections are free`);
 }
 
-async function misconfigured(name: string, fine: string, look: () => Promise<void>): Promise<Check> {
+async function misconfigured(name: string, fine: string, look: () => Promise<void>): Promise<CheckResult> {
   try {
     await look();
     return passedCheck(name, fine);
@@ -115,7 +121,10 @@ async function misconfigured(name: string, fine: string, look: () => Promise<voi
   }
 }
 
-export function checkStandby({ syncNames, syncStandbys }: Pick<DatabaseState, "syncNames" | "syncStandbys">): Check {
+export function checkStandby({
+  syncNames,
+  syncStandbys,
+}: Pick<DatabaseState, "syncNames" | "syncStandbys">): CheckResult {
   const see = "docs/operators/high-availability.md#postgresql";
   if (syncNames === "")
     return warningCheck(
@@ -133,7 +142,7 @@ export function checkStandby({ syncNames, syncStandbys }: Pick<DatabaseState, "s
 }
 
 /** `slackMs`: the part of the offset that network delay may explain. */
-export function checkDatabaseClock(offsetMs: number, slackMs: number): Check {
+export function checkDatabaseClock(offsetMs: number, slackMs: number): CheckResult {
   const offMs = Math.max(0, Math.abs(offsetMs) - slackMs);
   const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's clock`;
   const next = "synchronise both clocks with NTP: timedatectl set-ntp true";
@@ -143,7 +152,7 @@ export function checkDatabaseClock(offsetMs: number, slackMs: number): Check {
     : passedCheck("clock", "this machine's clock agrees with the database's");
 }
 
-async function schemaCheck(pool: pg.Pool): Promise<Check> {
+async function schemaCheck(pool: pg.Pool): Promise<CheckResult> {
   const { schema, known, migrations } = await planMigration(pool, await readBundledSql());
   if (schema === 0)
     return passedCheck("schema", "the database is empty: the first gateway, or tollgate migrate, creates the schema");
@@ -157,7 +166,7 @@ async function schemaCheck(pool: pg.Pool): Promise<Check> {
 const There = row({ isThere: z.boolean() });
 
 /** Checks whether the database has the same history that this directory's gateways recorded. */
-async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerator<Check> {
+async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerator<CheckResult> {
   const seen = await openDatabaseHistoryFile(spoolDir).read();
   const { isThere } = await queryOne(pool, There, `select to_regclass('ledger_history') is not null as "isThere"`);
   if (seen === undefined || !isThere) return;

@@ -11,7 +11,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import type { Check } from "@tollgate/terminal/checks.ts";
+import type { CheckResult } from "@tollgate/terminal/check-results.ts";
 import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -19,9 +19,9 @@ import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { DAY_MS } from "../../base/time.ts";
-import { openGatewaySettings } from "../../build/deployment.ts";
+import { openGatewaySettings } from "../../build/shared-settings.ts";
 import { parseConfig } from "../../config.ts";
-import { compareSharedSettings } from "../../db/deployment/compare.ts";
+import { compareSharedSettings } from "../../db/deployment/compare-settings.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { findValkeyServer, startValkeyServer } from "../../limits/testing.ts";
 import { EVENT_TYPES } from "../../payments/stripe-events.ts";
@@ -32,10 +32,10 @@ import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 import { checkCertificate } from "./certificates.ts";
 import { checkDatabaseClock, checkStandby, type DatabaseState, databaseStateChecks } from "./database.ts";
 import { encryptionChecks } from "./encryption.ts";
+import { checkEvictionPolicy, paymentChecks } from "./limits-mail-and-payment-checks.ts";
 import { checkDirectory, checkFreeSpace, checkOpenFileLimit } from "./machine.ts";
 import { checkNatsServer } from "./plane.ts";
 import { logFindings } from "./run-checks.ts";
-import { checkEvictionPolicy, paymentChecks } from "./services.ts";
 
 const MIB = 1024 ** 2;
 const MAIL = { SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "a@b.example", PUBLIC_URL: "http://127.0.0.1:8080" };
@@ -43,7 +43,12 @@ const seedOf = (role: "account" | "operator" | "user"): string => createKey(role
 const PEPPER = "the pepper of these tests, 32 characters";
 
 /** Compares a check's verdict, name, finding and remedy. */
-const assertCheck = ({ name, verdict, detail, next }: Check, which: string, found: RegExp, todo?: RegExp): void => {
+const assertCheck = (
+  { name, verdict, detail, next }: CheckResult,
+  which: string,
+  found: RegExp,
+  todo?: RegExp,
+): void => {
   assert.equal(`${verdict} ${name}`, which, detail);
   assert.match(detail, found);
   if (todo === undefined) assert.equal(next, undefined);
@@ -91,8 +96,8 @@ describe("a check of tollgate doctor", () => {
     ...{ version: 17, name: "17.4", isStandby: false, readOnly: false, ms: 0, syncNames: "", syncStandbys: 0 },
     ...{ connectionsMax: 97, connectionsFree: 80, roleMax: -1 },
   };
-  const found = (other: Partial<DatabaseState>): [Check, Check] =>
-    [...databaseStateChecks({ ...state, ...other }, { needed: 24 })] as [Check, Check];
+  const found = (other: Partial<DatabaseState>): [CheckResult, CheckResult] =>
+    [...databaseStateChecks({ ...state, ...other }, { needed: 24 })] as [CheckResult, CheckResult];
   test("reports the database's version, a standby and missing write permissions", () => {
     assertCheck(found({})[0], "ok database", /^PostgreSQL 17\.4 answers$/);
     assertCheck(found({ version: 14, name: "14.2" })[0], "fail database", /14\.2 is too old/, /15 or newer/);
@@ -162,10 +167,10 @@ describe("a check of tollgate doctor", () => {
   });
 
   test("reports test keys on a public platform, and live keys at a test URL", () => {
-    const check = (mode: string, others: { publicUrl?: string; apiBase?: string } = {}): Check => {
+    const check = (mode: string, others: { publicUrl?: string; apiBase?: string } = {}): CheckResult => {
       const { apiBase, publicUrl } = others;
       const payments = { secretKey: `sk_${mode}_1`, webhookSecrets: ["whsec_1"], apiBase, invoices: false };
-      return [...paymentChecks({ config: { payments, publicUrl } })][0] as Check;
+      return [...paymentChecks({ config: { payments, publicUrl } })][0] as CheckResult;
     };
     assertCheck(check("live", { publicUrl: "https://gate.example" }), "ok payments", /^live keys$/);
     assertCheck(check("test"), "ok payments", /^test keys$/);
@@ -185,7 +190,7 @@ describe("a check of tollgate doctor", () => {
     const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
     await writeFile(files.certFile, cert);
     await writeFile(files.keyFile, key);
-    const check = (host: string | undefined, atMs: number): Promise<Check> =>
+    const check = (host: string | undefined, atMs: number): Promise<CheckResult> =>
       checkCertificate("tls", { files, prefix: "TLS", host, now: atMs });
     const { validToDate } = new X509Certificate(cert);
     const ends = validToDate.getTime();
@@ -222,20 +227,21 @@ describe("tollgate doctor", () => {
     await rm(folder, { recursive: true });
   });
 
-  const doctor = async (others: Record<string, string> = {}): Promise<{ code: number; checks: Check[] }> => {
+  const doctor = async (others: Record<string, string> = {}): Promise<{ code: number; checks: CheckResult[] }> => {
     const terminal = new FakeTerminal();
     const code = await runCommandLine(TOLLGATE_COMMANDS, ["doctor", "--json"], {
       terminal,
       env: { ...env, ...others },
     });
     assert.deepEqual(terminal.remarks, []);
-    const { ok, checks } = JSON.parse(terminal.lines.join("\n")) as { ok: boolean; checks: Check[] };
+    const { ok, checks } = JSON.parse(terminal.lines.join("\n")) as { ok: boolean; checks: CheckResult[] };
     assert.equal(ok, code === 0);
     for (const { verdict, next } of checks) assert.equal(next === undefined, verdict === "ok");
     assert.ok(!terminal.everything.includes(PEPPER));
     return { code, checks };
   };
-  const of = (checks: Check[], name: string): Check => checks.find((check) => check.name === name) ?? assert.fail(name);
+  const of = (checks: CheckResult[], name: string): CheckResult =>
+    checks.find((check) => check.name === name) ?? assert.fail(name);
 
   test("exits with 1 on a database that can lose confirmed commits, and with 0 when the setting allows it", async () => {
     const { code, checks } = await doctor();
@@ -377,12 +383,12 @@ describe("tollgate doctor", () => {
   });
 
   test("warns of connections without TLS that leave the machine", async () => {
-    const found = (databaseUrl: string, valkeyUrl: string): Check[] => [
+    const found = (databaseUrl: string, valkeyUrl: string): CheckResult[] => [
       ...encryptionChecks({ config: { ...parseConfig(env), databaseUrl, valkeyUrl } }),
     ];
     const [plain, limits] = found("postgres://u@127.0.0.1,db.example/x", "redis://limits.example:6379") as [
-      Check,
-      Check,
+      CheckResult,
+      CheckResult,
     ];
     assertCheck(plain, "warn encryption", /the database at db\.example may be without TLS$/, /sslmode=verify-full/);
     assertCheck(limits, "warn encryption", /the limits server at limits\.example/, /rediss:\/\//);
@@ -393,7 +399,7 @@ describe("tollgate doctor", () => {
     ])
       assertCheck(check, "ok encryption", /uses TLS or stays on this machine/);
     assertCheck(
-      found("postgres://u@db.example/x?sslmode=prefer", "redis://localhost")[0] as Check,
+      found("postgres://u@db.example/x?sslmode=prefer", "redis://localhost")[0] as CheckResult,
       "warn encryption",
       /db/,
       /./,

@@ -1,11 +1,11 @@
 /** `tollgate doctor`: checks settings and dependencies, and says how to fix problems. */
-import { failedCheck, formatCheckLines } from "@tollgate/terminal/checks.ts";
+import { failedCheck, formatCheckLines } from "@tollgate/terminal/check-results.ts";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { systemRandom } from "../../base/random.ts";
 import { type Config, ConfigError, parseConfig } from "../../config.ts";
-import type { Finding } from "./check-context.ts";
+import type { Finding } from "./doctor-context.ts";
 
 export const doctor: Command = {
   help: "check the settings and everything that the gateway needs, and show how to repair each problem",

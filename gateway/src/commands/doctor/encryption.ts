@@ -1,8 +1,8 @@
 /** Warns of connections that leave this machine without TLS: to the database, the limits server and NATS. */
 import { isIP } from "node:net";
-import { type Check, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
-import { parseDatabaseHosts } from "../../db/client.ts";
-import type { CheckContext } from "./check-context.ts";
+import { type CheckResult, passedCheck, warningCheck } from "@tollgate/terminal/check-results.ts";
+import { parseDatabaseHosts } from "../../db/database-client.ts";
+import type { DoctorContext } from "./doctor-context.ts";
 
 /** sslmodes with which a connection may be made without TLS. */
 const MAYBE_PLAIN = ["disable", "allow", "prefer"];
@@ -14,7 +14,7 @@ export function isThisMachine(host: string | undefined): boolean {
   return isIP(address) !== 0 && (address === "::1" || address.startsWith("127."));
 }
 
-export function encryptionCheck(what: string, places: string[], next: string): Check {
+export function encryptionCheck(what: string, places: string[], next: string): CheckResult {
   return places.length === 0
     ? passedCheck("encryption", `the connection to the ${what} uses TLS or stays on this machine`)
     : warningCheck("encryption", `the connection to the ${what} at ${places.join(", ")} may be without TLS`, next);
@@ -23,7 +23,7 @@ export function encryptionCheck(what: string, places: string[], next: string): C
 /** NATS is checked with its servers (plane.ts), because they decide whether a nats:// connection uses TLS. */
 export function* encryptionChecks({
   config: { databaseUrl, valkeyUrl },
-}: Pick<CheckContext, "config">): Generator<Check> {
+}: Pick<DoctorContext, "config">): Generator<CheckResult> {
   if (databaseUrl !== undefined) {
     const { address, sslMode } = parseDatabaseHosts({ connectionString: databaseUrl });
     const hosts = address.hosts.map(({ host }) => host ?? process.env.PGHOST).filter((host) => !isThisMachine(host));

@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { access, mkdtemp, readFile, rmdir, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
+import { type CheckResult, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/check-results.ts";
 import type { Config } from "../../config.ts";
 
 const MIB = 1024 ** 2;
@@ -12,7 +12,7 @@ const FREE_LOW = 2048 * MIB;
 const FILES_MIN = 1_024;
 const FILES_LOW = 8_192;
 
-export async function* machineChecks({ dataDir, spoolDir, retention }: Config): AsyncGenerator<Check> {
+export async function* machineChecks({ dataDir, spoolDir, retention }: Config): AsyncGenerator<CheckResult> {
   const { exportDir } = retention;
   yield await checkDirectory("data", "DATA_DIR", dataDir);
   if (!spoolDir.startsWith(`${dataDir}/`)) yield await checkDirectory("spool", "SPOOL_DIR", spoolDir);
@@ -21,7 +21,7 @@ export async function* machineChecks({ dataDir, spoolDir, retention }: Config): 
   if (limits !== undefined) yield checkOpenFileLimit(limits);
 }
 
-export async function checkDirectory(name: string, setting: string, directory: string): Promise<Check> {
+export async function checkDirectory(name: string, setting: string, directory: string): Promise<CheckResult> {
   const place = await nearest(directory);
   try {
     // Writes a directory, because for root an access check succeeds even on a read-only file system.
@@ -51,7 +51,7 @@ interface Space {
   freeBytes: number;
 }
 
-export function checkFreeSpace(name: string, { setting, directory, freeBytes }: Space): Check {
+export function checkFreeSpace(name: string, { setting, directory, freeBytes }: Space): CheckResult {
   const detail = `${directory}: writable, ${Math.round(freeBytes / MIB).toLocaleString("en")} MiB free`;
   const next = `free disk space, or set ${setting} to a directory on a larger disk`;
   if (freeBytes < FREE_MIN) return failedCheck(name, detail, next);
@@ -59,7 +59,7 @@ export function checkFreeSpace(name: string, { setting, directory, freeBytes }: 
 }
 
 /** `limits`: the content of /proc/self/limits. */
-export function checkOpenFileLimit(limits: string): Check {
+export function checkOpenFileLimit(limits: string): CheckResult {
   const [, found = ""] = /^Max open files\s+(\S+)/m.exec(limits) ?? [];
   const most = found === "unlimited" ? Number.POSITIVE_INFINITY : Number(found);
   const detail = `limit of open files per process: ${found}`;

@@ -3,18 +3,18 @@
  * plane belongs to.
  */
 import { connect } from "node:net";
-import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
-import { type Check, failedCheck, passedCheck } from "@tollgate/terminal/checks.ts";
+import { FRAME_BYTES_MAX } from "@tollgate/protocol/frame-limits.ts";
+import { type CheckResult, failedCheck, passedCheck } from "@tollgate/terminal/check-results.ts";
 import { z } from "zod";
 import { withPlane } from "../nats-plane.ts";
-import { type CheckContext, describeError, type Finding, makeUnreachableFinding } from "./check-context.ts";
+import { type DoctorContext, describeError, type Finding, makeUnreachableFinding } from "./doctor-context.ts";
 import { encryptionCheck, isThisMachine } from "./encryption.ts";
 
 const ANSWER_MS_MAX = 3_000;
 const OLDEST = [2, 9];
 const Info = z.object({ version: z.string(), max_payload: z.number(), tls_required: z.boolean().optional() });
 
-export async function* planeChecks(examined: CheckContext): AsyncGenerator<Finding> {
+export async function* planeChecks(examined: DoctorContext): AsyncGenerator<Finding> {
   const { absent, nats } = examined.config.plane;
   if (absent) yield passedCheck("plane", "the dispatch plane is off: this gateway serves no inference requests");
   else if (nats === undefined)
@@ -75,7 +75,7 @@ function greeting(at: { host: string; port: number }): Promise<z.infer<typeof In
   });
 }
 
-export function checkNatsServer(place: string, { version, max_payload: bytesMax }: z.infer<typeof Info>): Check {
+export function checkNatsServer(place: string, { version, max_payload: bytesMax }: z.infer<typeof Info>): CheckResult {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [oldestMajor = 0, oldestMinor = 0] = OLDEST;
   if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor))
@@ -89,7 +89,7 @@ export function checkNatsServer(place: string, { version, max_payload: bytesMax 
   return passedCheck("plane", `${place} has NATS ${version}`);
 }
 
-async function rightsCheck(examined: CheckContext): Promise<Finding> {
+async function rightsCheck(examined: DoctorContext): Promise<Finding> {
   const next =
     "set the variables that tollgate admin plane init wrote into gateway.env, and start NATS with its nats-server.conf";
   try {

@@ -1,22 +1,22 @@
 /** Runs all checks, dependencies first. `tollgate doctor` prints the results, and `serve` logs them. */
-import { passedCheck } from "@tollgate/terminal/checks.ts";
+import { passedCheck } from "@tollgate/terminal/check-results.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
 import { PrivatePostgresError } from "../../db/embedded/errors.ts";
 import { findPrivatePostgres } from "../../db/embedded.ts";
 import { type Connection, openPool } from "../../db/pool.ts";
 import { assertReachable } from "../failures.ts";
 import { certificateChecks } from "./certificates.ts";
-import { type CheckContext, type Finding, makeUnreachableFinding } from "./check-context.ts";
 import { databaseChecks } from "./database.ts";
-import { deploymentChecks } from "./deployment.ts";
+import { deploymentChecks } from "./deployment-checks.ts";
+import { type DoctorContext, type Finding, makeUnreachableFinding } from "./doctor-context.ts";
 import { encryptionChecks } from "./encryption.ts";
+import { externalServiceChecks } from "./external-service-checks.ts";
+import { limitsChecks, mailChecks, paymentChecks } from "./limits-mail-and-payment-checks.ts";
 import { machineChecks } from "./machine.ts";
-import { outsideChecks } from "./outside.ts";
 import { planeChecks } from "./plane.ts";
-import { limitsChecks, mailChecks, paymentChecks } from "./services.ts";
 
 /** Yields each finding as soon as it is known, so that a slow check does not delay earlier results. */
-export async function* runChecks(examined: CheckContext): AsyncGenerator<Finding> {
+export async function* runChecks(examined: DoctorContext): AsyncGenerator<Finding> {
   const { config } = examined;
   yield* machineChecks(config);
   yield* storeChecks(examined);
@@ -26,10 +26,10 @@ export async function* runChecks(examined: CheckContext): AsyncGenerator<Finding
   yield* mailChecks(examined);
   yield* paymentChecks(examined);
   yield* encryptionChecks(examined);
-  yield* outsideChecks(examined);
+  yield* externalServiceChecks(examined);
 }
 
-async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncGenerator<Finding> {
+async function* storeChecks({ config, clock, isStarting }: DoctorContext): AsyncGenerator<Finding> {
   // The private database does not exist yet, because the start sets it up.
   if (isStarting && config.databaseUrl === undefined) return;
   const connection = await connectionOf(config);
@@ -50,7 +50,7 @@ async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncG
   }
 }
 
-async function connectionOf({ databaseUrl, dataDir }: CheckContext["config"]): Promise<Connection | undefined> {
+async function connectionOf({ databaseUrl, dataDir }: DoctorContext["config"]): Promise<Connection | undefined> {
   if (databaseUrl !== undefined) return { connectionString: databaseUrl };
   // Undefined for a directory that was never used.
   return await findPrivatePostgres({ dataDir }).catch((error) => {
@@ -60,7 +60,7 @@ async function connectionOf({ databaseUrl, dataDir }: CheckContext["config"]): P
 }
 
 /** Logs problems that the checks find when `serve` starts. The start itself logs unreachable services. */
-export async function logFindings(surroundings: Omit<CheckContext, "isStarting">, log: Log): Promise<void> {
+export async function logFindings(surroundings: Omit<DoctorContext, "isStarting">, log: Log): Promise<void> {
   try {
     for await (const { name: check, verdict, detail, next, isAway } of runChecks({
       ...surroundings,

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { DEPLOYMENT_TOPIC, sendBroadcast } from "../broadcast.ts";
 import { column, queryOne, queryRows, row } from "../rows.ts";
-import { type RecordedSetting, SHARED_SETTING_NAMES, type SharedSettingName } from "./rules.ts";
+import { type RecordedSetting, SHARED_SETTING_NAMES, type SharedSettingName } from "./setting-rules.ts";
 
 /** The migration that adds the table of shared settings. */
 export const SHARED_SETTINGS_MIGRATION = 44;

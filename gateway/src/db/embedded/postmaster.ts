@@ -10,7 +10,7 @@ import { z } from "zod";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { queryOne, row } from "../rows.ts";
-import { SUPERUSER } from "./cluster.ts";
+import { SUPERUSER } from "./create-cluster.ts";
 import { PrivatePostgresError, readErrorCode, undefinedIfMissing } from "./errors.ts";
 
 const STOP_FAST_MS_MAX = 30_000;

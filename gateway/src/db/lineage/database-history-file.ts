@@ -7,7 +7,7 @@
 import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { readIfExists } from "../../base/files.ts";
+import { readIfExists } from "../../base/read-if-exists.ts";
 import type { DatabaseHistory } from "./history-rules.ts";
 
 export const DATABASE_HISTORY_FILE_NAME = "history.json";

@@ -5,9 +5,12 @@
 import { z } from "zod";
 
 /** By model, then by account: the number of requests in service, and of those that wait. */
-export const Loads = z.record(z.string(), z.record(z.string(), z.tuple([z.int().min(0), z.int().min(0)])));
-export type Loads = z.infer<typeof Loads>;
-type Load = Loads[string][string];
+export const AccountLoadsByModel = z.record(
+  z.string(),
+  z.record(z.string(), z.tuple([z.int().min(0), z.int().min(0)])),
+);
+export type AccountLoadsByModel = z.infer<typeof AccountLoadsByModel>;
+type Load = AccountLoadsByModel[string][string];
 
 const NONE: Load = [0, 0];
 /** The most accounts in one message, which keeps it well below the plane's size limit. */
@@ -43,8 +46,8 @@ export class AccountLoads {
   }
 
   /** The counts of this gateway's accounts, at most `LOADS_TOLD_MAX` of them. */
-  own(): Loads {
-    const loads: Loads = {};
+  own(): AccountLoadsByModel {
+    const loads: AccountLoadsByModel = {};
     let left = LOADS_TOLD_MAX;
     for (const [model, accounts] of this.#own) {
       loads[model] = Object.fromEntries([...accounts].slice(0, left));
@@ -54,7 +57,7 @@ export class AccountLoads {
   }
 
   /** Handles another gateway's report. `whole`: accounts that the report does not list have no requests there. */
-  told(from: string, loads: Loads, { whole }: { whole: boolean }): void {
+  told(from: string, loads: AccountLoadsByModel, { whole }: { whole: boolean }): void {
     const table = this.#elsewhere.get(from) ?? new Map();
     if (whole)
       for (const [model, accounts] of table)

@@ -4,7 +4,7 @@
  * milliseconds. Each message has the time of writing, so that the receiver can convert times to its own clock.
  */
 import { z } from "zod";
-import { Loads } from "./account-loads.ts";
+import { AccountLoadsByModel } from "./account-loads.ts";
 
 /** The items by topic, then by node ID. Each topic has its own parser. */
 const PeerItemsByTopicAndNode = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
@@ -24,7 +24,7 @@ const PeerMessage = z.object({
   /**
    * By model and account: the sender's requests. `whole`: accounts that are not listed have no requests at the sender.
    */
-  accounts: z.object({ whole: z.boolean(), loads: Loads }).optional(),
+  accounts: z.object({ whole: z.boolean(), loads: AccountLoadsByModel }).optional(),
   /** IDs of nodes of which the sender has no records. The other gateways answer with their records of these nodes. */
   ask: z.array(z.string()).optional(),
   /** The sender's observations since its previous message. */

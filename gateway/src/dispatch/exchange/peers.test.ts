@@ -13,8 +13,8 @@ import { patternCovers } from "../../plane/subject-patterns.ts";
 import { type Dispatcher, openDispatcher } from "../dispatcher.ts";
 import { Roster } from "../roster.ts";
 import { FakeNode, MemoryPlane } from "../testing.ts";
+import type { ReportItem } from "./peer-topic.ts";
 import { openPeers, type Peers } from "./peers.ts";
-import type { ReportItem } from "./topic.ts";
 
 const MODEL = "tiny-3b";
 const log = createLog("silent");

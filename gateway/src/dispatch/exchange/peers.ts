@@ -11,7 +11,7 @@ import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log
 import { PEERS_SUBJECT, peerSubject } from "../../plane/gateway-subjects.ts";
 import type { DispatchPlane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
-import { LOADS_TOLD_MAX, type Loads, type SharedLoads } from "./account-loads.ts";
+import { type AccountLoadsByModel, LOADS_TOLD_MAX, type SharedLoads } from "./account-loads.ts";
 import {
   messagePrefix,
   type PeerItemsByTopicAndNode,
@@ -19,8 +19,8 @@ import {
   readMessage,
   writeMessage,
 } from "./messages.ts";
+import type { PeerTopic, ReportItem } from "./peer-topic.ts";
 import { RecentMaximum } from "./recent-maximum.ts";
-import type { PeerTopic, ReportItem } from "./topic.ts";
 
 const ALIVE_EVERY_MS = 2_000;
 const GONE_AFTER_MS = 10_000;
@@ -228,7 +228,7 @@ class OpenPeers implements Peers {
 
   #gatheredLoads(): PeerMessage["accounts"] {
     if (this.#loads === undefined || this.#loadsChanged.size === 0) return undefined;
-    const loads: Loads = {};
+    const loads: AccountLoadsByModel = {};
     let count = 0;
     for (const [model, accounts] of this.#loadsChanged) {
       for (const account of accounts) {

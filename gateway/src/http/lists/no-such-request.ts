@@ -4,10 +4,10 @@
  */
 import { creationTimeMsOf, type Uuid } from "../../base/ids.ts";
 import type { Fault, FaultOptions } from "../../faults.ts";
-import type { History } from "../../history/history.ts";
+import type { RequestHistory } from "../../history/history.ts";
 
 export async function createRequestNotFoundFault(
-  history: Pick<History, "keptFrom">,
+  history: Pick<RequestHistory, "keptFrom">,
   id: Uuid | undefined,
   refuse: (code: "not_found", more?: FaultOptions) => Fault,
 ): Promise<Fault> {

@@ -40,7 +40,7 @@ export interface MetricsPage {
 export function createMetricsPage(): MetricsPage {
   const registry = new prometheus.Registry();
   // Registers process metrics. prom-client's event-loop monitor is disabled, because it would wake an idle gateway 100
-  // times a second; base/loop-delay.ts measures instead.
+  // times a second; base/event-loop-delay.ts measures instead.
   prometheus.collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS });
   for (const { name } of registry.getMetricsAsArray()) {
     if (name.startsWith("nodejs_eventloop_lag")) registry.removeSingleMetric(name);

@@ -1,10 +1,10 @@
 /** This gateway's Prometheus metrics. Amounts of money are rounded here; exact amounts are in the ledger. */
 import type { Dependency } from "../../base/dependency.ts";
-import type { LoopDelays } from "../../base/loop-delay.ts";
+import type { LoopDelays } from "../../base/event-loop-delay.ts";
 import { pico } from "../../base/money.ts";
 import type { Ledger, LedgerTallies } from "../../ledger/ledger.ts";
 import { createMetricsPage, type MetricFigures, type MetricReading, type MetricsPage } from "./metrics-page.ts";
-import { openTrafficMetrics, type TrafficMetrics, toMicro } from "./traffic.ts";
+import { openTrafficMetrics, type TrafficMetrics, toMicro } from "./traffic-metrics.ts";
 
 interface CheckFigures {
   drawn: number;

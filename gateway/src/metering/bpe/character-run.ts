@@ -15,7 +15,7 @@ import {
 } from "../character-classes.ts";
 import { LongPiece } from "./long-piece.ts";
 import type { PieceCounter } from "./piece-counter.ts";
-import { findCharacterRunEnd, readCharacterClass } from "./pieces.ts";
+import { findCharacterRunEnd, readCharacterClass } from "./split-pieces.ts";
 
 export interface CharacterRunSnapshot {
   kind: number;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { readRandomTextCounts, readReferenceTextCounts } from "../fixtures/fixtures.ts";
+import { readRandomTextCounts, readReferenceTextCounts } from "../fixtures/reference-counts.ts";
 import { loadTables } from "../tokenizers.ts";
 import { BpeCounter } from "./counter.ts";
 import type { BpeTables } from "./tables.ts";

@@ -3,7 +3,7 @@
  * cache.
  */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
-import { CACHED_TEXT_CODE_UNITS_MIN, CachedCounts, findBlockEnd } from "../cached-counts.ts";
+import { CACHED_TEXT_CODE_UNITS_MIN, CachedCounts, findBlockEnd } from "../cached-token-counts.ts";
 import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
 import { CODE_UNITS_PER_STEP, TextStream } from "./text-stream.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { readRandomTextCounts } from "../fixtures/fixtures.ts";
+import { readRandomTextCounts } from "../fixtures/reference-counts.ts";
 import { loadTables } from "../tokenizers.ts";
-import { Bpe } from "./bpe.ts";
+import { PieceTokenCounter } from "./count-piece-tokens.ts";
 import { LongPiece } from "./long-piece.ts";
 import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
@@ -25,7 +25,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
   describe(`long pieces, ${name}`, async () => {
     const tables = (await loadTables(name)) as BpeTables;
     const counter = new PieceCounter(tables);
-    const whole = new Bpe(tables);
+    const whole = new PieceTokenCounter(tables);
     const countWhole = (text: string): number => {
       const bytes = Buffer.from(text);
       return whole.count(bytes, 0, bytes.length);

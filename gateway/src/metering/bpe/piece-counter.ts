@@ -4,23 +4,23 @@
  */
 
 import { hashUnits, PieceCache } from "../piece-cache.ts";
-import { Bpe } from "./bpe.ts";
+import { PieceTokenCounter } from "./count-piece-tokens.ts";
 import type { BpeTables } from "./tables.ts";
 import { BYTES_PER_UNIT_MAX, writeUtf8 } from "./utf8.ts";
-import { isLongWord, isShort, isShortWord } from "./words.ts";
+import { isLongWord, isShortText, isShortWord } from "./word-table.ts";
 
 export class PieceCounter {
   readonly tables: BpeTables;
-  readonly bpe: Bpe;
+  readonly bpe: PieceTokenCounter;
   /** A second encoder, for use while the result of the first one is still needed. */
-  readonly aside: Bpe;
+  readonly aside: PieceTokenCounter;
   readonly #cache = new PieceCache();
   #bytes = new Uint8Array(1024);
 
   constructor(tables: BpeTables) {
     this.tables = tables;
-    this.bpe = new Bpe(tables);
-    this.aside = new Bpe(tables);
+    this.bpe = new PieceTokenCounter(tables);
+    this.aside = new PieceTokenCounter(tables);
   }
 
   /** Returns the number of tokens in the piece `units[from..to)`. */
@@ -28,7 +28,7 @@ export class PieceCounter {
     const length = to - from;
     if (length === 1 && (units[from] as number) < 0x80) return 1;
     if (length > this.tables.tokenBytesMax) return this.#encode(units, from, to);
-    if (isShort(units, from, to)) return this.countShort(units, from, to);
+    if (isShortText(units, from, to)) return this.countShort(units, from, to);
     const hash = hashUnits(units, from, to);
     return isLongWord(this.tables.words, hash, units, from, to) ? 1 : this.#countRemembered(hash, units, from, to);
   }

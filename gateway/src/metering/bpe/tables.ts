@@ -11,7 +11,7 @@ import {
   sharedInt32,
   type TokenizerAsset,
 } from "../tokenizer-asset.ts";
-import { buildWords, hashTableBits, type WordTable } from "./words.ts";
+import { buildWordTable, hashTableBits, type WordTable } from "./word-table.ts";
 
 /** The rank of two symbols that do not merge. */
 export const NO_MERGE_RANK = 0x7fffffff;
@@ -75,7 +75,7 @@ export function buildBpeTables({ header, section }: TokenizerAsset<BpeHeader>): 
     ...buildMerges(section),
     symbolBytes: copyToSharedMemory(section("symbolBytes")),
     eager: copyToSharedMemory(section("mergeEager")),
-    words: buildWords(section),
+    words: buildWordTable(section),
   };
 }
 

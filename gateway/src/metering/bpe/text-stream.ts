@@ -5,10 +5,10 @@
 
 import { CharacterRun, type CharacterRunSnapshot } from "./character-run.ts";
 import type { PieceCounter } from "./piece-counter.ts";
-import { findPieceEnd, findPlainWordEnd, PIECE_END_UNKNOWN } from "./pieces.ts";
+import { findPieceEnd, findPlainWordEnd, PIECE_END_UNKNOWN } from "./split-pieces.ts";
 import { TextTail, type UndecidedTextSnapshot } from "./text-tail.ts";
 import { BYTES_PER_UNIT_MAX } from "./utf8.ts";
-import { SHORT_WORD_CHARS_MAX } from "./words.ts";
+import { SHORT_WORD_CHARS_MAX } from "./word-table.ts";
 
 /** The number of UTF-16 units that are processed per step. */
 export const CODE_UNITS_PER_STEP = 2048;

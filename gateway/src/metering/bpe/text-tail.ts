@@ -11,8 +11,8 @@ import {
   NFC_CHANGES_BIT,
   NFC_JOINS_BIT,
 } from "../character-classes.ts";
-import { countCharacterUnits } from "./pieces.ts";
-import { SHORT_WORD_CHARS_MAX } from "./words.ts";
+import { countCharacterUnits } from "./split-pieces.ts";
+import { SHORT_WORD_CHARS_MAX } from "./word-table.ts";
 
 const REPLACEMENT = 0xfffd;
 /** The first character that NFC may join with a predecessor or move. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { readRandomTextCounts, readReferenceTextCounts, readUnigramCounts } from "../fixtures/fixtures.ts";
+import { readRandomTextCounts, readReferenceTextCounts, readUnigramCounts } from "../fixtures/reference-counts.ts";
 import { loadTables } from "../tokenizers.ts";
 import { UnigramCounter } from "./counter.ts";
 import type { UnigramTables } from "./tables.ts";

@@ -12,7 +12,7 @@ import {
   isHighSurrogate,
   isLowSurrogate,
 } from "../character-classes.ts";
-import { encodeCodePoint, findReplacement, UNCHANGED } from "./charsmap.ts";
+import { CODE_POINT_UNCHANGED, encodeCodePoint, findReplacement } from "./normalization-map.ts";
 import type { UnigramTables } from "./tables.ts";
 import { WordSplit } from "./word-split.ts";
 
@@ -81,7 +81,7 @@ export class UnigramCounter {
     }
     if (byteLength < CLUSTER_BYTES_END) {
       const replacement = findReplacement(charsmap.trie, this.#bytes, byteLength);
-      if (replacement !== UNCHANGED) {
+      if (replacement !== CODE_POINT_UNCHANGED) {
         this.#putReplacement(replacement);
         return end;
       }
@@ -103,12 +103,12 @@ export class UnigramCounter {
     const { charsmap } = this.#tables;
     if (codePoint <= 0xffff) {
       const replacement = charsmap.single[codePoint] as number;
-      if (replacement === UNCHANGED) this.#split.put(codePoint);
+      if (replacement === CODE_POINT_UNCHANGED) this.#split.put(codePoint);
       else this.#putReplacement(replacement);
       return;
     }
     const replacement = findReplacement(charsmap.trie, this.#bytes, encodeCodePoint(codePoint, this.#bytes, 0));
-    if (replacement === UNCHANGED) this.#putKept(codePoint);
+    if (replacement === CODE_POINT_UNCHANGED) this.#putKept(codePoint);
     else this.#putReplacement(replacement);
   }
 

@@ -8,7 +8,7 @@ import {
   type TokenizerAsset,
   type UnigramHeader,
 } from "../tokenizer-asset.ts";
-import { type NormalizationMap, readCharsmap } from "./charsmap.ts";
+import { type NormalizationMap, readCharsmap } from "./normalization-map.ts";
 
 /** SentencePiece's start-of-word mark. */
 export const WORD_START = 0x2581;

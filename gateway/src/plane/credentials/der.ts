@@ -1,18 +1,18 @@
 /** Writes DER, the encoding of certificates: a tag, the length and the content. */
 
-export function derValue(tag: number, ...parts: Buffer[]): Buffer {
+export function encodeDerValue(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
   const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.of(tag, ...size), content]);
 }
 
-export const encodeDerSequence = (...parts: Buffer[]): Buffer => derValue(0x30, ...parts);
+export const encodeDerSequence = (...parts: Buffer[]): Buffer => encodeDerValue(0x30, ...parts);
 
 /** An object identifier, from its bytes in hexadecimal. */
-export const oid = (hex: string): Buffer => derValue(0x06, Buffer.from(hex, "hex"));
+export const encodeDerOid = (hex: string): Buffer => encodeDerValue(0x06, Buffer.from(hex, "hex"));
 
-export function pem(kind: string, bytes: Buffer): string {
+export function encodePem(kind: string, bytes: Buffer): string {
   const lines = bytes.toString("base64").match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${kind}-----\n${lines.join("\n")}\n-----END ${kind}-----\n`;
 }

@@ -5,13 +5,13 @@ import { nodePermissions } from "@tollgate/protocol/nats-subjects.ts";
 import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey, parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";
-import { CREDENTIAL_TTL_MS_MAX, type Grant, mintUserJwt, verifyJwt } from "./user-jwt.ts";
+import { CREDENTIAL_TTL_MS_MAX, mintUserJwt, type UserGrant, verifyJwt } from "./user-jwt.ts";
 
 const random = systemRandom();
 const account = createKey("account", random);
 const user = createKey("user", random);
 const NOW_S = 1_900_000_000;
-const grant: Grant = {
+const grant: UserGrant = {
   name: "node_a",
   userKey: user.publicKey,
   issuedAtS: NOW_S,

@@ -18,7 +18,7 @@ const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export const isNodeId = (text: string): boolean => NODE_ID.test(text);
 
-export interface Grant {
+export interface UserGrant {
   /** The ID of a node, or for a gateway a name that no node ID can equal. */
   name: string;
   /** The public key of the user's NATS account. Set only if a separate signing key signs for the account. */
@@ -34,7 +34,7 @@ export interface Grant {
   permissions: SubjectPermissions;
 }
 
-export function mintUserJwt(account: SigningKey, grant: Grant): string {
+export function mintUserJwt(account: SigningKey, grant: UserGrant): string {
   invariant(account.role === "account", "user credentials are signed by an account");
   const jwt = signJwt(account, {
     iat: grant.issuedAtS,

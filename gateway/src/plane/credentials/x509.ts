@@ -5,7 +5,7 @@
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
-import { derValue, encodeDerSequence, oid, pem } from "./der.ts";
+import { encodeDerOid, encodeDerSequence, encodeDerValue, encodePem } from "./der.ts";
 
 interface Certificate {
   /** The certificate in PEM format. `key`: its private key. */
@@ -27,21 +27,21 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Certificates are dated a day back, because clocks differ. */
 const BACKDATED_MS = DAY_MS;
 
-const ECDSA_WITH_SHA256 = encodeDerSequence(oid("2a8648ce3d040302"));
-const COMMON_NAME = oid("550403");
-const TRUE = derValue(0x01, Buffer.of(0xff));
-const SERVER_AND_CLIENT = encodeDerSequence(oid("2b06010505070301"), oid("2b06010505070302"));
+const ECDSA_WITH_SHA256 = encodeDerSequence(encodeDerOid("2a8648ce3d040302"));
+const COMMON_NAME = encodeDerOid("550403");
+const TRUE = encodeDerValue(0x01, Buffer.of(0xff));
+const SERVER_AND_CLIENT = encodeDerSequence(encodeDerOid("2b06010505070301"), encodeDerOid("2b06010505070302"));
 
 export function createAuthority({ name, nowMs }: { name: string; nowMs: number }): Authority {
   const keys = newKeys();
   const facts = { issuer: name, signer: keys.privateKey, nowMs };
   const id = keyId(keys.publicKey);
   // The authority may sign server certificates, but no further authority.
-  const constraints = encodeDerSequence(TRUE, derValue(0x02, Buffer.of(0)));
+  const constraints = encodeDerSequence(TRUE, encodeDerValue(0x02, Buffer.of(0)));
   const extensions = [
     extension("551d13", constraints, { critical: true }),
-    extension("551d0f", derValue(0x03, Buffer.of(1, 0b00000110)), { critical: true }),
-    extension("551d0e", derValue(0x04, id)),
+    extension("551d0f", encodeDerValue(0x03, Buffer.of(1, 0b00000110)), { critical: true }),
+    extension("551d0e", encodeDerValue(0x04, id)),
   ];
   return {
     ...certificate({ ...facts, subject: name, keys, extensions }),
@@ -53,11 +53,11 @@ export function createAuthority({ name, nowMs }: { name: string; nowMs: number }
         keys: own,
         extensions: [
           extension("551d13", encodeDerSequence(), { critical: true }),
-          extension("551d0f", derValue(0x03, Buffer.of(7, 0b10000000)), { critical: true }),
+          extension("551d0f", encodeDerValue(0x03, Buffer.of(7, 0b10000000)), { critical: true }),
           extension("551d25", SERVER_AND_CLIENT),
           extension("551d11", encodeDerSequence(...hosts.map(alternativeName))),
-          extension("551d0e", derValue(0x04, keyId(own.publicKey))),
-          extension("551d23", encodeDerSequence(derValue(0x80, id))),
+          extension("551d0e", encodeDerValue(0x04, keyId(own.publicKey))),
+          extension("551d23", encodeDerSequence(encodeDerValue(0x80, id))),
         ],
       });
     },
@@ -82,34 +82,34 @@ const newKeys = (): Keys => generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 function certificate({ subject, issuer, keys, signer, extensions, nowMs }: CertificateFacts): Certificate {
   const body = encodeDerSequence(
-    derValue(0xa0, derValue(0x02, Buffer.of(2))),
+    encodeDerValue(0xa0, encodeDerValue(0x02, Buffer.of(2))),
     // The serial number: positive and unpredictable.
-    derValue(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
+    encodeDerValue(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
     ECDSA_WITH_SHA256,
     distinguishedName(issuer),
     encodeDerSequence(time(nowMs - BACKDATED_MS), time(nowMs + YEARS * 365 * DAY_MS)),
     distinguishedName(subject),
     keys.publicKey.export({ format: "der", type: "spki" }),
-    derValue(0xa3, encodeDerSequence(...extensions)),
+    encodeDerValue(0xa3, encodeDerSequence(...extensions)),
   );
-  const signature = derValue(0x03, Buffer.of(0), sign("sha256", body, signer));
+  const signature = encodeDerValue(0x03, Buffer.of(0), sign("sha256", body, signer));
   return {
-    cert: pem("CERTIFICATE", encodeDerSequence(body, ECDSA_WITH_SHA256, signature)),
+    cert: encodePem("CERTIFICATE", encodeDerSequence(body, ECDSA_WITH_SHA256, signature)),
     key: keys.privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
   };
 }
 
 const distinguishedName = (name: string): Buffer =>
-  encodeDerSequence(derValue(0x31, encodeDerSequence(COMMON_NAME, derValue(0x0c, Buffer.from(name)))));
+  encodeDerSequence(encodeDerValue(0x31, encodeDerSequence(COMMON_NAME, encodeDerValue(0x0c, Buffer.from(name)))));
 
 function extension(id: string, value: Buffer, { critical = false } = {}): Buffer {
-  return encodeDerSequence(oid(id), ...(critical ? [TRUE] : []), derValue(0x04, value));
+  return encodeDerSequence(encodeDerOid(id), ...(critical ? [TRUE] : []), encodeDerValue(0x04, value));
 }
 
 function alternativeName(host: string): Buffer {
-  if (isIPv4(host)) return derValue(0x87, Buffer.from(host.split(".").map(Number)));
-  if (isIPv6(host)) return derValue(0x87, bytesOfIPv6(host));
-  return derValue(0x82, Buffer.from(host, "ascii"));
+  if (isIPv4(host)) return encodeDerValue(0x87, Buffer.from(host.split(".").map(Number)));
+  if (isIPv6(host)) return encodeDerValue(0x87, bytesOfIPv6(host));
+  return encodeDerValue(0x82, Buffer.from(host, "ascii"));
 }
 
 function bytesOfIPv6(address: string): Buffer {
@@ -125,8 +125,8 @@ function bytesOfIPv6(address: string): Buffer {
 function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "");
   return Number(digits.slice(0, 4)) < 2050
-    ? derValue(0x17, Buffer.from(digits.slice(2)))
-    : derValue(0x18, Buffer.from(digits));
+    ? encodeDerValue(0x17, Buffer.from(digits.slice(2)))
+    : encodeDerValue(0x18, Buffer.from(digits));
 }
 
 const keyId = (key: KeyObject): Buffer =>

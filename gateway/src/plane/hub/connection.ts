@@ -12,12 +12,12 @@ import type { RateLimitedLog } from "../../base/rate-limited-log.ts";
 import type { Claims } from "../credentials/user-jwt.ts";
 import { type AcceptedCredentials, authenticate } from "./authenticate.ts";
 import { findNetwork } from "./connection-limits.ts";
+import { ConnectionOutbox } from "./connection-outbox.ts";
 import type { HubLimits } from "./limits.ts";
-import { Outbox } from "./outbox.ts";
-import { Parser, type ProtocolOperations, ProtocolViolation } from "./parser.ts";
-import { explainPublishRefusal, explainSubscribeRefusal, type SubscribeRequest } from "./permissions.ts";
+import type { MessageRouter } from "./message-router.ts";
+import { NatsProtocolParser, type ProtocolOperations, ProtocolViolation } from "./parser.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
-import type { Router } from "./router.ts";
+import { explainPublishRefusal, explainSubscribeRefusal, type SubscribeRequest } from "./subject-permissions.ts";
 
 /** The rate limit that a node's connections share, or the reason to refuse this connection. */
 export type ConnectionAdmission =
@@ -34,13 +34,13 @@ export interface HubForConnections {
   peerLog: RateLimitedLog;
   limits: HubLimits;
   verifier: AcceptedCredentials;
-  router: Router;
+  router: MessageRouter;
   /** Counts the connection toward its node's limits. */
-  admit(connection: Connection, nodeId: string): ConnectionAdmission;
+  admit(connection: HubConnection, nodeId: string): ConnectionAdmission;
   /** Called when the connection has ended. */
-  ended(connection: Connection): void;
+  ended(connection: HubConnection): void;
   /** Called when the connection has ended and its socket is closed. */
-  closed(connection: Connection): void;
+  closed(connection: HubConnection): void;
 }
 
 interface Subscription {
@@ -56,14 +56,14 @@ const OPERATIONS_PER_TURN = 256;
 
 const nothingToCancel = (): void => {};
 
-export class Connection implements ProtocolOperations {
+export class HubConnection implements ProtocolOperations {
   readonly #hub: HubForConnections;
   readonly #socket: Socket;
   readonly #nonce: string;
   readonly #peer: string;
   readonly #network: string;
-  readonly #parser: Parser;
-  readonly #outbox: Outbox;
+  readonly #parser: NatsProtocolParser;
+  readonly #outbox: ConnectionOutbox;
   #rate: RateLimit;
   readonly #subscriptions = new Map<string, Subscription>();
   #claims: Claims | undefined;
@@ -85,8 +85,8 @@ export class Connection implements ProtocolOperations {
     this.#nonce = nonce;
     this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
     this.#network = findNetwork(socket.remoteAddress);
-    this.#parser = new Parser(hub.limits, this);
-    this.#outbox = new Outbox(socket, hub.limits.outboundBytesMax);
+    this.#parser = new NatsProtocolParser(hub.limits, this);
+    this.#outbox = new ConnectionOutbox(socket, hub.limits.outboundBytesMax);
     this.#rate = createRateLimit(hub.limits);
     this.#cancelDeadline = hub.clock.after(hub.limits.connectDeadlineMs, () => this.cut("Authentication Timeout"));
     socket.on("data", (chunk: Buffer) => this.#read(chunk));

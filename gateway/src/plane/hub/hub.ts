@@ -19,12 +19,12 @@ import { concatPayloadParts, type DispatchPlane, type NodeCredentials } from "..
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subject-patterns.ts";
 import type { AcceptedCredentials } from "./authenticate.ts";
-import { Connection, type ConnectionAdmission, type HubForConnections } from "./connection.ts";
+import { type ConnectionAdmission, HubConnection, type HubForConnections } from "./connection.ts";
 import { ConnectionLimits } from "./connection-limits.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
+import { createMessageRouter } from "./message-router.ts";
 import { NodeRateLimits } from "./node-rate-limits.ts";
-import { memoryRevocations } from "./revocations.ts";
-import { createRouter } from "./router.ts";
+import { createMemoryRevocations } from "./revocations.ts";
 
 /** The reported NATS version, by which clients choose features. */
 const NATS_VERSION = "2.10.0";
@@ -74,7 +74,7 @@ class EmbeddedHub implements Hub, HubForConnections {
   readonly log: Log;
   readonly peerLog: RateLimitedLog;
   readonly limits: HubLimits;
-  readonly router = createRouter();
+  readonly router = createMessageRouter();
   readonly verifier: AcceptedCredentials;
   readonly accountSeed: string;
   port: number;
@@ -83,8 +83,8 @@ class EmbeddedHub implements Hub, HubForConnections {
   readonly #credentialTtlMs: number;
   #secureContext: SecureContext | undefined;
   readonly #server: Server;
-  readonly #connections: ConnectionLimits<Connection>;
-  readonly #nodes = new Map<string, Set<Connection>>();
+  readonly #connections: ConnectionLimits<HubConnection>;
+  readonly #nodes = new Map<string, Set<HubConnection>>();
   readonly #rates: NodeRateLimits;
   readonly #backoff: ReconnectBackoff;
   readonly #goneListeners: ((nodeId: string, by: "node") => void)[] = [];
@@ -104,7 +104,7 @@ class EmbeddedHub implements Hub, HubForConnections {
     this.#account = accountSeed === undefined ? createKey("account", random) : keyFromSeed(accountSeed, "account");
     this.accountSeed = this.#account.seed;
     const signers = [this.#account, ...(oldAccountSeed === undefined ? [] : [keyFromSeed(oldAccountSeed, "account")])];
-    this.verifier = { accounts: signers.map(verifyingKeyOf), revocations: memoryRevocations() };
+    this.verifier = { accounts: signers.map(verifyingKeyOf), revocations: createMemoryRevocations() };
     this.#secureContext = tls === undefined ? undefined : readCertificate(tls);
     this.port = options.port;
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
@@ -214,7 +214,7 @@ class EmbeddedHub implements Hub, HubForConnections {
     return this.#closing;
   }
 
-  admit(connection: Connection, nodeId: string): ConnectionAdmission {
+  admit(connection: HubConnection, nodeId: string): ConnectionAdmission {
     const peers = this.#nodes.get(nodeId) ?? new Set();
     if (peers.size >= this.limits.connectionsPerNodeMax) return "too many connections from one node";
     if (this.#backoff.leftMs(nodeId) > 0) return "node reconnected too soon after it was disconnected";
@@ -224,7 +224,7 @@ class EmbeddedHub implements Hub, HubForConnections {
     return this.#rates.ofSending(nodeId);
   }
 
-  ended(connection: Connection): void {
+  ended(connection: HubConnection): void {
     this.#connections.noLongerWaits(connection);
     const { nodeId } = connection;
     const peers = nodeId === undefined ? undefined : this.#nodes.get(nodeId);
@@ -240,7 +240,7 @@ class EmbeddedHub implements Hub, HubForConnections {
     });
   }
 
-  closed(connection: Connection): void {
+  closed(connection: HubConnection): void {
     this.#connections.remove(connection);
   }
 
@@ -257,7 +257,7 @@ class EmbeddedHub implements Hub, HubForConnections {
     this.#connections.toEvict(remoteAddress)?.cut("Authentication Timeout");
     const nonce = this.#randomText(15);
     raw.write(`INFO ${this.#greeting(nonce)}\r\n`);
-    const connection = new Connection(this, this.#secured(raw), nonce);
+    const connection = new HubConnection(this, this.#secured(raw), nonce);
     this.#connections.add(connection, remoteAddress);
   }
 

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { HUB_LIMITS } from "./limits.ts";
-import { Parser, ProtocolViolation } from "./parser.ts";
+import { NatsProtocolParser, ProtocolViolation } from "./parser.ts";
 
 type Seen = (string | number | undefined)[];
 
-function record(): { seen: Seen[]; parser: Parser } {
+function record(): { seen: Seen[]; parser: NatsProtocolParser } {
   const seen: Seen[] = [];
-  const parser = new Parser(HUB_LIMITS, {
+  const parser = new NatsProtocolParser(HUB_LIMITS, {
     connect: (options) => seen.push(["connect", options.trim()]),
     publish: (subject, payload) => seen.push(["publish", subject, Buffer.from(payload).toString("latin1")]),
     subscribe: ({ pattern, queue, sid }) => seen.push(["subscribe", pattern, queue, sid]),
@@ -109,7 +109,7 @@ describe("the parser of the NATS protocol", () => {
   test("does not copy a payload that is within one chunk", () => {
     const wire = Buffer.from(`${CONNECT}PUB a 5\r\nhello\r\n`);
     let same = false;
-    const parser = new Parser(HUB_LIMITS, {
+    const parser = new NatsProtocolParser(HUB_LIMITS, {
       connect: () => {},
       publish: (_, payload) => {
         same = payload.buffer === wire.buffer;
@@ -178,7 +178,7 @@ describe("the parser of the NATS protocol", () => {
 
   test("ignores the rest of the chunk after it is stopped", () => {
     let pings = 0;
-    const parser: Parser = new Parser(HUB_LIMITS, {
+    const parser: NatsProtocolParser = new NatsProtocolParser(HUB_LIMITS, {
       connect: () => {},
       publish: () => {},
       subscribe: () => {},

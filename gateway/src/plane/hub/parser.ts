@@ -5,7 +5,7 @@
  * anything else.
  */
 import type { HubLimits } from "./limits.ts";
-import type { SubscribeRequest } from "./permissions.ts";
+import type { SubscribeRequest } from "./subject-permissions.ts";
 
 export interface ProtocolOperations {
   /** The JSON text after CONNECT, unparsed. */
@@ -55,7 +55,7 @@ const CR = 13;
 const LINE_END_BYTES = 2;
 const SIZE = /^\d{1,9}$/;
 
-export class Parser {
+export class NatsProtocolParser {
   readonly #operations: ProtocolOperations;
   readonly #controlLineBytesMax: number;
   #lineBytesMax: number;

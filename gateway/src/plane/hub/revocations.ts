@@ -15,7 +15,7 @@ export interface Revocations {
   refuses(nodeId: string, issuedAtS: number): boolean;
 }
 
-export function memoryRevocations(): Revocations {
+export function createMemoryRevocations(): Revocations {
   const revokedUntilS = new Map<string, number>();
   // The latest issue date so far. A revocation covers all dates up to it, because the wall clock may be set back after
   // a credential was issued.

@@ -8,7 +8,7 @@ import {
   type AccountClaims,
   addRevokedKeys,
   includesRevocations,
-  readAccount,
+  readAccountJwt,
   readDeploymentTag,
   readRevokedUntilS,
   withDeployment,
@@ -27,7 +27,7 @@ const claims: AccountClaims = {
 
 describe("account JWT", () => {
   test("keeps unknown fields when it is parsed and signed again", () => {
-    const read = readAccount(signJwt(operator, claims));
+    const read = readAccountJwt(signJwt(operator, claims));
     assert.ok(read);
     const { iss, jti, ...rest } = read;
     assert.equal(iss, operator.publicKey);
@@ -37,7 +37,7 @@ describe("account JWT", () => {
 
   test("is refused if it is malformed or not an account's", () => {
     const user = { ...claims, nats: { type: "user" } };
-    for (const text of ["", "x", "a.b.c", signJwt(account, user)]) assert.equal(readAccount(text), undefined, text);
+    for (const text of ["", "x", "a.b.c", signJwt(account, user)]) assert.equal(readAccountJwt(text), undefined, text);
   });
 
   test("combines revocations: for each key the later one counts", () => {
@@ -67,7 +67,7 @@ describe("account JWT", () => {
     assert.equal(readDeploymentTag(tagged), "one");
     const taken = addRevokedKeys(withDeployment(tagged, "two"), { a: NOW_S }, NOW_S);
     assert.deepEqual(taken.nats.tags, ["mine", "deployment:two"]);
-    assert.deepEqual(readAccount(signJwt(operator, taken))?.nats.tags, ["mine", "deployment:two"]);
+    assert.deepEqual(readAccountJwt(signJwt(operator, taken))?.nats.tags, ["mine", "deployment:two"]);
   });
 
   test("drops revocations that are older than any valid credential", () => {

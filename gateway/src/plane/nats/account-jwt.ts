@@ -28,7 +28,7 @@ export type AccountClaims = z.infer<typeof AccountClaims>;
 /**
  * Parses an account's JWT. Returns undefined for any other text. The server that sent it has verified its signature.
  */
-export function readAccount(jwt: string): AccountClaims | undefined {
+export function readAccountJwt(jwt: string): AccountClaims | undefined {
   return AccountClaims.safeParse(readSegment(jwt.split(".")[1])).data;
 }
 
@@ -52,7 +52,7 @@ export function dropExpiredRevocations(revoked: RevokedKeys, nowS: number): Revo
   return Object.fromEntries(Object.entries(revoked).filter(([, untilS]) => untilS >= oldestS));
 }
 
-export function mergeRevoked(one: RevokedKeys, other: RevokedKeys): RevokedKeys {
+export function mergeRevokedKeys(one: RevokedKeys, other: RevokedKeys): RevokedKeys {
   const merged = { ...one };
   for (const [key, untilS] of Object.entries(other)) merged[key] = Math.max(merged[key] ?? -1, untilS);
   return merged;
@@ -74,7 +74,7 @@ export function withDeployment(account: AccountClaims, deployment: string): Acco
 export const listSigningKeys = ({ nats }: AccountClaims): string[] =>
   (nats.signing_keys ?? []).filter((key) => typeof key === "string");
 
-export function withSigners(account: AccountClaims, keys: string[], nowS: number): AccountClaims {
+export function withSigningKeys(account: AccountClaims, keys: string[], nowS: number): AccountClaims {
   const scoped = (account.nats.signing_keys ?? []).filter((key) => typeof key !== "string");
   const nats = { ...account.nats, signing_keys: [...scoped, ...keys] };
   return { ...account, iat: Math.max(nowS, account.iat + 1), nats };
@@ -85,6 +85,6 @@ export function withSigners(account: AccountClaims, keys: string[], nowS: number
  * the later version.
  */
 export function addRevokedKeys(account: AccountClaims, revoked: RevokedKeys, nowS: number): AccountClaims {
-  const revocations = mergeRevoked(dropExpiredRevocations(account.nats.revocations ?? {}, nowS), revoked);
+  const revocations = mergeRevokedKeys(dropExpiredRevocations(account.nats.revocations ?? {}, nowS), revoked);
   return { ...account, iat: Math.max(nowS, account.iat + 1), nats: { ...account.nats, revocations } };
 }

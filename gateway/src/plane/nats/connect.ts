@@ -1,6 +1,6 @@
 /** Opens one connection to a NATS server, without reconnection. Callers connect again themselves. */
 import { connect, errors, type NatsConnection } from "@nats-io/transport-node";
-import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
+import { FRAME_BYTES_MAX } from "@tollgate/protocol/frame-limits.ts";
 import type { SigningKey } from "../credentials/nkeys.ts";
 
 /** The maximum time to connect, so that a hanging server does not delay the attempt at the next one. */
@@ -8,7 +8,7 @@ const DIAL_MS_MAX = 2_000;
 /** The interval of pings. The client reports a vanished server after three unanswered ones. */
 const PING_EVERY_MS = 5_000;
 
-export interface Login {
+export interface NatsLogin {
   /** One or more addresses, separated by commas. */
   url: string;
   name: string;
@@ -24,7 +24,7 @@ export class NatsSetupError extends Error {
   override name = "NatsUnusable";
 }
 
-export async function connectNats(login: Login): Promise<NatsConnection> {
+export async function connectNats(login: NatsLogin): Promise<NatsConnection> {
   const connection = await dial(login);
   const bytesMax = connection.info?.max_payload ?? 0;
   if (bytesMax >= FRAME_BYTES_MAX) return connection;
@@ -34,7 +34,14 @@ export async function connectNats(login: Login): Promise<NatsConnection> {
   );
 }
 
-async function dial({ url, name, jwt, key, inboxPrefix, dialTimeoutMs = DIAL_MS_MAX }: Login): Promise<NatsConnection> {
+async function dial({
+  url,
+  name,
+  jwt,
+  key,
+  inboxPrefix,
+  dialTimeoutMs = DIAL_MS_MAX,
+}: NatsLogin): Promise<NatsConnection> {
   const servers = url.split(",").map((server) => server.trim());
   try {
     // The client's own reconnection is off, because it would send buffered messages to nodes whose jobs have already

@@ -7,7 +7,7 @@ import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey } from "../credentials/nkeys.ts";
 import { deriveNodeKey, issueNodeCredentials } from "../credentials/node-credentials.ts";
-import { readEvent } from "./connection-events.ts";
+import { readNodeEvent } from "./connection-events.ts";
 import { createGatewayLogin } from "./gateway-login.ts";
 import { CONNECT_EVENT_SUBJECT, DISCONNECT_EVENT_SUBJECT } from "./subjects.ts";
 
@@ -31,7 +31,7 @@ test("connection events identify a node by fields that the server sets, in every
     ["one that leaves it out", {}],
     ["a client that calls itself another", { name: "node_2", name_tag: "node_2" }],
   ] as const)
-    assert.deepEqual(readEvent(CONNECT_EVENT_SUBJECT, event(more)), told, version);
+    assert.deepEqual(readNodeEvent(CONNECT_EVENT_SUBJECT, event(more)), told, version);
 });
 
 test("connection events report which side ended a connection", () => {
@@ -44,7 +44,7 @@ test("connection events report which side ended a connection", () => {
     ["Server Shutdown", "plane"],
     ["Kicked", "plane"],
   ] as const)
-    assert.equal(readEvent(DISCONNECT_EVENT_SUBJECT, event({}, { reason }))?.by, by, reason);
+    assert.equal(readNodeEvent(DISCONNECT_EVENT_SUBJECT, event({}, { reason }))?.by, by, reason);
 });
 
 test("events that are not about nodes, and messages that are not events, are ignored", () => {
@@ -54,9 +54,9 @@ test("events that are not about nodes, and messages that are not events, are ign
     clock: systemClock,
     random: systemRandom(),
   });
-  assert.equal(readEvent(CONNECT_EVENT_SUBJECT, event({ jwt, user: key.publicKey })), undefined, "a gateway");
-  assert.equal(readEvent(CONNECT_EVENT_SUBJECT, event({ user: "UANOTHER" })), undefined, "a JWT of somebody else");
-  assert.equal(readEvent(CONNECT_EVENT_SUBJECT, event({ jwt: "x" })), undefined);
-  assert.equal(readEvent(CONNECT_EVENT_SUBJECT, Buffer.from("{")), undefined);
-  assert.equal(readEvent("tg.e.OTHER", event({})), undefined);
+  assert.equal(readNodeEvent(CONNECT_EVENT_SUBJECT, event({ jwt, user: key.publicKey })), undefined, "a gateway");
+  assert.equal(readNodeEvent(CONNECT_EVENT_SUBJECT, event({ user: "UANOTHER" })), undefined, "a JWT of somebody else");
+  assert.equal(readNodeEvent(CONNECT_EVENT_SUBJECT, event({ jwt: "x" })), undefined);
+  assert.equal(readNodeEvent(CONNECT_EVENT_SUBJECT, Buffer.from("{")), undefined);
+  assert.equal(readNodeEvent("tg.e.OTHER", event({})), undefined);
 });

@@ -45,7 +45,7 @@ export function readServerIdOfPing(payload: Uint8Array): string | undefined {
 export const parseServerId = (connection: string): string | undefined => connection.split(" ")[0];
 
 /** Returns undefined for events that are not about a node. */
-export function readEvent(subject: string, payload: Uint8Array): NodeEvent | undefined {
+export function readNodeEvent(subject: string, payload: Uint8Array): NodeEvent | undefined {
   const kind =
     subject === CONNECT_EVENT_SUBJECT ? "connect" : subject === DISCONNECT_EVENT_SUBJECT ? "disconnect" : undefined;
   const event = ClientEvent.safeParse(readJson(payload)).data;

@@ -6,8 +6,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { signJwt } from "../credentials/jwt.ts";
 import type { SigningKey } from "../credentials/nkeys.ts";
-import { listSigningKeys, withSigners } from "./account-jwt.ts";
-import { type SystemUser, useSystemAccount } from "./system-account.ts";
+import { listSigningKeys, withSigningKeys } from "./account-jwt.ts";
+import { openSystemAccountAccess, type SystemUser } from "./system-account.ts";
 
 interface Signers {
   url: string;
@@ -36,11 +36,11 @@ export async function setSigningKeys(where: Signers, keys: string[]): Promise<st
 
 async function change(where: Signers, to: (named: string[]) => string[]): Promise<void> {
   const { url, system: user, account, operator, clock, answerTimeoutMs } = where;
-  await useSystemAccount({ url, user, account, answerTimeoutMs }, async (record) => {
+  await openSystemAccountAccess({ url, user, account, answerTimeoutMs }, async (record) => {
     const claims = await record.read();
     const named = listSigningKeys(claims);
     const wanted = to(named);
     if (wanted.length === named.length && wanted.every((key) => named.includes(key))) return;
-    await record.write(signJwt(operator, withSigners(claims, wanted, Math.floor(clock.now() / 1000))));
+    await record.write(signJwt(operator, withSigningKeys(claims, wanted, Math.floor(clock.now() / 1000))));
   });
 }

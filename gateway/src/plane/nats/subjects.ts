@@ -1,5 +1,5 @@
 /**
- * NATS subjects that only gateways use. `setup.ts` imports the system account's subjects into the gateways' account. So
+ * NATS subjects that only gateways use. `plane-setup.ts` imports the system account's subjects into the gateways' account. So
  * gateways need no second connection, and a node's disconnection arrives after its last messages, on the same
  * connection.
  */

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { keyFromSeed } from "../credentials/nkeys.ts";
-import { type AccountClaims, readAccount } from "./account-jwt.ts";
+import { type AccountClaims, readAccountJwt } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
 import { CLAIMS_UPDATE_SUBJECT, systemLookupSubject } from "./subjects.ts";
 
@@ -33,7 +33,7 @@ interface SystemPlace {
   answerTimeoutMs?: number | undefined;
 }
 
-export async function useSystemAccount(
+export async function openSystemAccountAccess(
   { url, user, account, answerTimeoutMs }: SystemPlace,
   task: (record: AccountJwtAccess) => Promise<void>,
 ): Promise<void> {
@@ -45,7 +45,7 @@ export async function useSystemAccount(
     await task({
       async read() {
         const answer = await connection.request(systemLookupSubject(account), new Uint8Array(0), { timeout });
-        const claims = readAccount(answer.string());
+        const claims = readAccountJwt(answer.string());
         if (claims === undefined) throw new Error("NATS did not return the account's JWT");
         return claims;
       },

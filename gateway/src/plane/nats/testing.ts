@@ -12,8 +12,8 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import type { DispatchPlane } from "../plane.ts";
-import { type NatsPlaneOptions, openNatsPlane } from "./plane.ts";
-import { createPlaneSetup, type PlaneSetup } from "./setup.ts";
+import { type NatsPlaneOptions, openNatsPlane } from "./nats-plane.ts";
+import { createPlaneSetup, type PlaneSetup } from "./plane-setup.ts";
 
 export interface NatsProcess {
   /** Kills the server, like a crash. */

@@ -9,7 +9,7 @@ import type { OpenSession } from "../../accounts/sessions.ts";
 import { publicId, publicIdSuffix, type Uuid } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { requireRole } from "../../http/guards.ts";
-import { singlePage } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/list-pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 
 export function accountHandlers({ identities }: Pick<AccountServices, "identities">): Handlers<typeof accountRoutes> {

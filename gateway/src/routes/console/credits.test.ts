@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
+import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/api-limits.ts";
 import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";

@@ -3,14 +3,14 @@
  * provider's page. The provider's webhook then credits the account, even if the buyer closes the browser.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { creditRoutes } from "@tollgate/api/console/balance-and-usage.ts";
 import { paymentRoutes } from "@tollgate/api/console/credits.ts";
-import { creditRoutes } from "@tollgate/api/console/money.ts";
-import { splitMethodAndUrl } from "@tollgate/api/route.ts";
+import { splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
 import type { FastifyInstance } from "fastify";
 import { publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import { fault, invalidRequest } from "../../faults.ts";
-import { singlePage } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/list-pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { detectScheme, type Scheme } from "../../http/scheme.ts";
 import type { CreditPack } from "../../payments/credit-packs.ts";

@@ -17,8 +17,8 @@ import {
   readEarningsPage,
   readWithheldEarningsPage,
 } from "../nodes/earnings.ts";
-import { createCsvFile } from "./csv.ts";
-import { refuseTooManySums } from "./money.ts";
+import { refuseTooManySums } from "./balance-and-usage.ts";
+import { createCsvFile } from "./csv-file.ts";
 
 const DAYS_DEFAULT = 30;
 const HOURLY_DAYS_MAX = 31;

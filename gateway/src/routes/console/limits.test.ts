@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/api-limits.ts";
 import { SESSIONS_MAX } from "../../accounts/sessions.ts";
 import { parseId, type Uuid } from "../../base/ids.ts";
 import { ACTIVE_SECRETS_MAX } from "../../keys/keys.ts";

@@ -1,5 +1,5 @@
 /** Live numbers for open console pages: a builder's balance and requests, and the platform's load. */
-import type { liveRoutes } from "@tollgate/api/console/live.ts";
+import type { liveRoutes } from "@tollgate/api/console/live-event-streams.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, ZERO } from "../../base/money.ts";
@@ -11,7 +11,7 @@ import type { LedgerServices } from "../../ledger/services.ts";
 import type { OperatorServices } from "../../operators/services.ts";
 import type { NodeServices } from "../nodes/services.ts";
 import type { SiteServices } from "../services.ts";
-import { balanceObject } from "./money.ts";
+import { balanceObject } from "./balance-and-usage.ts";
 import { sumCapacityByModel } from "./operator/overview.ts";
 
 /** The data of each event of a stream, by the event's name, as the API declares it. */

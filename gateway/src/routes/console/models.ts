@@ -1,10 +1,10 @@
 /** The models that the console shows, and the hold that a chat request would need, calculated before it is sent. */
 import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
-import { computeTimeSlots } from "../../history/performance.ts";
+import { computeTimeSlots } from "../../history/performance-reader.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { parseFields } from "../../http/fields.ts";
-import { singlePage } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/list-pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import type { Gateway } from "../../inference/gateway.ts";
@@ -13,7 +13,7 @@ import type { InferenceServices } from "../../inference/services.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import { measuredPerformanceObject, sumSamples } from "../measured-performance.ts";
 import type { NodeServices } from "../nodes/services.ts";
-import { modelFacts } from "../openai/catalogue.ts";
+import { modelDetailsObject } from "../openai/catalogue.ts";
 import { chat } from "../openai/chat.ts";
 import type { SiteServices } from "../services.ts";
 
@@ -38,7 +38,7 @@ export function modelHandlers(
     object: "model" as const,
     kind: entry.kind,
     reasoning: entry.build?.reasoning !== undefined,
-    ...modelFacts(entry, nodes.speedOf(entry.id)),
+    ...modelDetailsObject(entry, nodes.speedOf(entry.id)),
     ...nodes.capacityOf(entry.id),
     // Embedding models have no output format, even if their nodes report one.
     structured_output: entry.kind === "generation" && nodes.keepsFormat(entry.id),

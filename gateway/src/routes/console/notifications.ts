@@ -1,5 +1,5 @@
 /** An account's notifications: the list, the channels, and the deliveries. */
-import { NOTIFICATION_TESTS_PER_HOUR } from "@tollgate/api/bounds.ts";
+import { NOTIFICATION_TESTS_PER_HOUR } from "@tollgate/api/api-limits.ts";
 import type {
   Delivery,
   Notification,
@@ -19,14 +19,14 @@ import {
 } from "../../base/states.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
-import { listPage, singlePage } from "../../http/lists/pages.ts";
+import { listPage, singlePage } from "../../http/lists/list-pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { ShownDelivery } from "../../notifications/deliveries.ts";
 import type { ListedNotification } from "../../notifications/inbox.ts";
 import { createLocalizedFormat, type LocalizedFormat } from "../../notifications/localized-format.ts";
+import { isNotificationOn, UNCONFIGURED_SETTINGS } from "../../notifications/notification-settings.ts";
 import { writeNotificationTexts } from "../../notifications/notification-texts.ts";
 import type { NotificationServices } from "../../notifications/services.ts";
-import { isNotificationOn, UNCONFIGURED_SETTINGS } from "../../notifications/settings.ts";
 import { findUrlMistake } from "../../notifications/webhook-addresses.ts";
 import type { SiteServices } from "../services.ts";
 

@@ -5,7 +5,7 @@ import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import { listPage } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/list-pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
 import type { NotificationServices } from "../../notifications/services.ts";

@@ -11,12 +11,12 @@ import type { AccountServices } from "../../accounts/services.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import { listPage } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/list-pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { HostPayout } from "../../operators/payouts.ts";
 import type { OperatorServices } from "../../operators/services.ts";
 import type { SiteServices } from "../services.ts";
-import { requireSecondFactor } from "./second-factor.ts";
+import { requireSecondFactor } from "./require-second-factor.ts";
 import { withSignInErrors } from "./sign-in.ts";
 
 type PayoutParts = Pick<AccountServices, "identities"> &

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
-import { openRollups } from "../../history/rollups.ts";
+import { openRollupWriter } from "../../history/rollup-writer.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
@@ -46,7 +46,7 @@ describe("performance figures of the playground", () => {
   after(() => platform.close());
 
   const rollUp = async (): Promise<void> => {
-    const rollups = openRollups({ pool: platform.pool, clock: systemClock, log: createLog("silent") });
+    const rollups = openRollupWriter({ pool: platform.pool, clock: systemClock, log: createLog("silent") });
     await rollups.run();
     await rollups.stop();
   };

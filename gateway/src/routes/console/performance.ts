@@ -3,7 +3,7 @@ import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { PLAYGROUND_KEY_FILTER } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import { computeTimeSlots, type PerformanceSum } from "../../history/performance.ts";
+import { computeTimeSlots, type PerformanceSum } from "../../history/performance-reader.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";

@@ -2,15 +2,20 @@
  * Parses the filters of the request history, and limits how many records a query may read without a rollup or an index.
  */
 
+import { RequestOutcome } from "@tollgate/api/common-schemas.ts";
 import type { RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
 import { REQUEST_OUTCOMES } from "@tollgate/api/enumerations.ts";
-import { RequestOutcome } from "@tollgate/api/values.ts";
 import type { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { parseMicroAsPico } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
 import { type Fault, ruleViolation } from "../../faults.ts";
-import { type Filter, type MeasureBounds, needsRecordSearch, usesRollupColumns } from "../../history/filter.ts";
+import {
+  type MeasureBounds,
+  needsRecordSearch,
+  type RequestFilter,
+  usesRollupColumns,
+} from "../../history/request-filter.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import type { HandlerInput } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
@@ -47,12 +52,12 @@ export function requestFilters({
     return keys && found.flatMap((ids) => ids ?? []);
   };
   /** The number of requests in a time span, or only of those with the filter's label. */
-  const inSpan = async (accountId: Uuid, { label, from, to }: Filter): Promise<number> =>
+  const inSpan = async (accountId: Uuid, { label, from, to }: RequestFilter): Promise<number> =>
     label === undefined
       ? (await history.total(accountId, { from, to }, now())).requests
       : await history.labelled(accountId, label, { from, to });
   return {
-    async filterOf(accountId: Uuid, query: Query, refuse: Refuse): Promise<Filter> {
+    async filterOf(accountId: Uuid, query: Query, refuse: Refuse): Promise<RequestFilter> {
       const { label, not_label: notLabel, from, to } = query;
       return {
         models: modelsOf(query.model, refuse),
@@ -72,7 +77,7 @@ export function requestFilters({
      * only a limited part of the index by cost, because the index lacks a column of the filter. Other orders read all
      * records of the span, so their number is limited.
      */
-    async sortable(accountId: Uuid, sort: string, filter: Filter): Promise<"whole" | "searched"> {
+    async sortable(accountId: Uuid, sort: string, filter: RequestFilter): Promise<"whole" | "searched"> {
       const { from, to = new Date(now()), label } = filter;
       const isIndexed = sort === "cost" && history.sortsByCost();
       if (isIndexed && label === undefined && !needsRecordSearch(filter, ["cost"])) return "whole";
@@ -83,7 +88,7 @@ export function requestFilters({
       throw ruleViolation("from", `must be at most ${SORTED_DAYS_MAX} days before "to" when "sort" is "${sort}"`);
     },
     /** Throws if the sums of a filter would read too many records. */
-    async countable(accountId: Uuid, filter: Filter): Promise<void> {
+    async countable(accountId: Uuid, filter: RequestFilter): Promise<void> {
       const isRead = needsRecordSearch(filter) || (filter.label !== undefined && usesRollupColumns(filter));
       if (isRead && (await inSpan(accountId, filter)) > RECORDS_READ_MAX)
         throw tooManyToRead("counted with these filters");
@@ -95,7 +100,7 @@ export function requestFilters({
  * The outcomes of a filter. Because the set of outcomes is fixed, excluded outcomes are converted to the remaining
  * ones.
  */
-function outcomesOf({ outcome, not_outcome: not }: Query, refuse: Refuse): Filter["outcomes"] {
+function outcomesOf({ outcome, not_outcome: not }: Query, refuse: Refuse): RequestFilter["outcomes"] {
   if ([...(outcome ?? []), ...(not ?? [])].some((name) => !RequestOutcome.safeParse(name).success)) {
     throw refuse("unknown_outcome");
   }
@@ -105,7 +110,7 @@ function outcomesOf({ outcome, not_outcome: not }: Query, refuse: Refuse): Filte
   );
 }
 
-function measuresOf(query: Query): NonNullable<Filter["measures"]> {
+function measuresOf(query: Query): NonNullable<RequestFilter["measures"]> {
   const micro = (text: string | undefined): bigint | undefined =>
     text === undefined ? undefined : parseMicroAsPico(text);
   const whole = (number: number | undefined): bigint | undefined => (number === undefined ? undefined : BigInt(number));

@@ -6,17 +6,17 @@ import { creationTimeMsOf, parseId, publicId, type Uuid } from "../../base/ids.t
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
-import { needsRecordSearch } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
 import type { StoredAttempt } from "../../history/request-attempts.ts";
+import { needsRecordSearch } from "../../history/request-filter.ts";
 import type { HistoryServices } from "../../history/services.ts";
+import { listPage } from "../../http/lists/list-pages.ts";
 import { createRequestNotFoundFault } from "../../http/lists/no-such-request.ts";
-import { listPage } from "../../http/lists/pages.ts";
 import type { HandlerInput, Handlers } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { SiteServices } from "../services.ts";
-import { createCsvFile } from "./csv.ts";
+import { createCsvFile } from "./csv-file.ts";
 import { RECORDS_READ_MAX, requestFilters, tooManyToRead } from "./request-filter.ts";
 
 const UNFUNDED_DAYS_MAX = 400;

@@ -1,11 +1,11 @@
 /** Pages of API keys or host tokens: active ones first, then revoked ones, each newest first. */
 import type { Uuid } from "../../base/ids.ts";
-import type { Cursors } from "../../http/lists/cursors.ts";
-import { listPage } from "../../http/lists/pages.ts";
-import type { SecretPageCursor, SecretRecord, Secrets } from "../../keys/keys.ts";
+import { listPage } from "../../http/lists/list-pages.ts";
+import type { Cursors } from "../../http/lists/page-cursors.ts";
+import type { SecretPageCursor, SecretRecord, SecretStore } from "../../keys/keys.ts";
 
 export function readSecretsPage<Record extends SecretRecord, Shown>(parts: {
-  secrets: Secrets<Record>;
+  secrets: SecretStore<Record>;
   cursors: Cursors;
   list: string;
   accountId: Uuid;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openAttemptLimits } from "../../accounts/attempt-limits.ts";
 import { openIdentities } from "../../accounts/identities.ts";
-import { SignInRefusal } from "../../accounts/refusals.ts";
+import { SignInRefusal } from "../../accounts/sign-in-refusals.ts";
 import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";

@@ -10,12 +10,12 @@ import {
 } from "@tollgate/api/console/sign-in.ts";
 import type { Caller } from "../../accounts/auth-library-call.ts";
 import type { SignedInPerson } from "../../accounts/identities.ts";
-import { SignInRefusal } from "../../accounts/refusals.ts";
 import { readScriptToken } from "../../accounts/script-sessions.ts";
 import type { AccountServices } from "../../accounts/services.ts";
+import { SignInRefusal } from "../../accounts/sign-in-refusals.ts";
 import type { SecondFactorOwner } from "../../accounts/two-factor.ts";
 import { Fault } from "../../faults.ts";
-import type { OpenCall } from "../../http/call.ts";
+import type { OpenCall } from "../../http/http-call.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { meObject } from "./accounts.ts";
 

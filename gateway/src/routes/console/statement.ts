@@ -8,7 +8,7 @@ import { invariant } from "../../base/invariant.ts";
 import { formatExactMicrodollars, type Pico, pico } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import { listPage } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/list-pages.ts";
 import type { Handlers, WithOptionalTime } from "../../http/routes.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
@@ -16,7 +16,7 @@ import type { NotificationServices } from "../../notifications/services.ts";
 import type { PaymentServices } from "../../payments/services.ts";
 import type { AutoTopUp } from "../../payments/top-up-settings.ts";
 import type { SiteServices } from "../services.ts";
-import { createCsvFile } from "./csv.ts";
+import { createCsvFile } from "./csv-file.ts";
 
 type CreditParts = Pick<LedgerServices, "ledger"> &
   Pick<HistoryServices, "usage"> &

@@ -5,7 +5,7 @@
 
 import type { AccountServices } from "../../accounts/services.ts";
 import type { Uuid } from "../../base/ids.ts";
-import { computeTimeSlots } from "../../history/performance.ts";
+import { computeTimeSlots } from "../../history/performance-reader.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { LedgerServices } from "../../ledger/services.ts";

@@ -12,15 +12,15 @@ import { findRequiredPermission, type Permission, type Role } from "@tollgate/ap
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { Answer } from "../testing/browser.ts";
-import { type AccessCase, findObsoleteAccessRows, listAccessCases } from "./testing/access.ts";
-import { openEvents } from "./testing/events.ts";
+import { type AccessCase, findObsoleteAccessRows, listAccessCases } from "./testing/access-cases.ts";
 import {
   type ContractFixture,
   openFixture,
   PERSON_KINDS,
   type PersonKind,
   TEAM_MEMBER_KINDS,
-} from "./testing/fixture.ts";
+} from "./testing/contract-fixture.ts";
+import { openEvents } from "./testing/events.ts";
 import { isStream, operationRequestLine } from "./testing/operations.ts";
 
 type Guard = Exclude<AnyGuard, "hostToken" | "apiKey">;
@@ -208,7 +208,7 @@ test("only operators can call operator/ routes, and only the listed routes work 
   for (const { at, guard } of NODES) assert.equal(guard, "hostToken", at);
 });
 
-test("every row of the table in access.ts belongs to an existing operation", () =>
+test("every row of the table in access-cases.ts belongs to an existing operation", () =>
   assert.deepEqual(findObsoleteAccessRows([consoleApi, nodeApi]), []));
 
 describe("requests from another site", () => {

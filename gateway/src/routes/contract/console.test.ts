@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
-import { findObjectKind } from "./testing/access.ts";
-import { callDeletionRoutes } from "./testing/account-deletion.ts";
+import { findObjectKind } from "./testing/access-cases.ts";
 import * as builders from "./testing/builder-routes.ts";
+import { type ContractFixture, type ObjectKind, openFixture, type PersonKind } from "./testing/contract-fixture.ts";
 import { openCoverage } from "./testing/coverage.ts";
-import { type ContractFixture, type ObjectKind, openFixture, type PersonKind } from "./testing/fixture.ts";
+import { callDeletionRoutes } from "./testing/deletion-routes.ts";
 import * as hosts from "./testing/host-routes.ts";
 import { callNotificationRoutes } from "./testing/notifications.ts";
 import type { Operation } from "./testing/operations.ts";
@@ -78,7 +78,7 @@ describe("tests of every response of the console API", () => {
     "live numbers": builders.callEventStreamRoutes,
     "host tokens": hosts.callHostTokenRoutes,
     nodes: hosts.callNodeRoutes,
-    "what nodes did, and the market": hosts.callInsightRoutes,
+    "what nodes did, and the market": hosts.callNodeActivityRoutes,
     "earnings, withheld shares and their receipts": hosts.callEarningsRoutes,
     "a node's spot checks": hosts.callSpotCheckRoutes,
     "a host's payouts and their method": hosts.callHostPayoutRoutes,

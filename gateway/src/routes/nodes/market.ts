@@ -1,5 +1,5 @@
 /** Demand, supply and estimated earnings per model for hosts. Figures never reveal a single builder or host. */
-import type { MarketModel, Market as MarketShown } from "@tollgate/api/nodes/insight.ts";
+import type { MarketModel, Market as MarketShown } from "@tollgate/api/nodes/node-activity.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
@@ -8,14 +8,14 @@ import {
   computeHourlySlotEarnings,
   computeMeanHourlyEarnings,
   type ModelTokensAndBusyTime,
-} from "../../history/market.ts";
+} from "../../history/model-market.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import { singlePage } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/list-pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
+import { roundToTenth } from "./node-stats.ts";
 import type { NodeServices } from "./services.ts";
-import { roundToTenth } from "./stats.ts";
 
 export type MarketDependencies = Pick<HistoryServices, "market"> &
   Pick<InferenceServices, "catalogue"> &

@@ -1,6 +1,6 @@
 /** The models that hosts may elect, with their exact builds. */
 
-import { singlePage } from "../../http/lists/pages.ts";
+import { singlePage } from "../../http/lists/list-pages.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
 
 export function listModelsForHosts({ entries, active }: Catalogue) {

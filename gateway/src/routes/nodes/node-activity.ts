@@ -1,46 +1,46 @@
 /** A host's nodes over time and their jobs, for the console and the node API. */
 import type {
-  HostInsight,
-  InsightQuery,
+  ActivityQuery,
+  HostActivity,
   Job as JobShown,
   JobsQuery,
-  NodeInsight,
-} from "@tollgate/api/nodes/insight.ts";
+  NodeActivity,
+} from "@tollgate/api/nodes/node-activity.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import type { RequestOutcome } from "../../base/states.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import type { Job } from "../../history/jobs.ts";
 import type { NodeActivityReader, NodePerformanceFigures } from "../../history/node-activity.ts";
-import { computeTimeSlots } from "../../history/performance.ts";
+import type { Job } from "../../history/node-jobs.ts";
+import { computeTimeSlots } from "../../history/performance-reader.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import { listPage } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/list-pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
 import type { SiteServices } from "../services.ts";
+import { roundToTenth } from "./node-stats.ts";
 import type { NodeServices } from "./services.ts";
-import { roundToTenth } from "./stats.ts";
 
-export type InsightDependencies = Pick<NodeServices, "fleet"> &
+export type NodeActivityDependencies = Pick<NodeServices, "fleet"> &
   Pick<HistoryServices, "insights" | "jobs"> &
   Pick<SiteServices, "cursors" | "now">;
 
-type Asked = z.output<typeof InsightQuery>;
+type Asked = z.output<typeof ActivityQuery>;
 
 export async function readNodeActivity(
-  { insights, now }: InsightDependencies,
+  { insights, now }: NodeActivityDependencies,
   node: { id: Uuid; accountId: Uuid },
   { range, to }: Asked,
-): Promise<WithOptionalTime<z.input<typeof NodeInsight>>> {
+): Promise<WithOptionalTime<z.input<typeof NodeActivity>>> {
   const insight = await insights.of(node.accountId, [node.id], computeTimeSlots(range, now(), to), now());
   return { object: "node_insight", node: publicId("node", node.id), ...show(insight, range) };
 }
 
 export async function readHostActivity(
-  { insights, fleet, now }: InsightDependencies,
+  { insights, fleet, now }: NodeActivityDependencies,
   accountId: Uuid,
   { range, to }: Asked,
-): Promise<WithOptionalTime<z.input<typeof HostInsight>>> {
+): Promise<WithOptionalTime<z.input<typeof HostActivity>>> {
   const slots = computeTimeSlots(range, now(), to);
   const ids = await fleet.atWork(accountId, slots.from);
   const insight = await insights.of(accountId, ids, slots, now());
@@ -95,7 +95,7 @@ const showFigures = ({ performed, utilisation, connected }: NodePerformanceFigur
 const share = (value: number | null): number | null => (value === null ? null : Math.round(value * 10_000) / 10_000);
 
 export const readJobsPage = (
-  { jobs, cursors }: InsightDependencies,
+  { jobs, cursors }: NodeActivityDependencies,
   nodeId: Uuid,
   query: z.output<typeof JobsQuery>,
 ): Promise<{ object: "list"; data: z.input<typeof JobShown>[]; next_cursor: string | null }> => {

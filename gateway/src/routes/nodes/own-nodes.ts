@@ -1,11 +1,11 @@
 /** A host's actions on its own nodes, for the node API and for the console. */
-import type { ListedNode as ListedShown, Node as NodeShown } from "@tollgate/api/nodes/answers.ts";
+import type { ListedNode as ListedShown, Node as NodeShown } from "@tollgate/api/nodes/answer-schemas.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { type Fault, type FaultOptions, ruleViolation } from "../../faults.ts";
 import { type ListedNode, type Node, NodeNameTaken, type NodeStateChangeOutcome } from "../../fleet/fleet.ts";
-import { listPage } from "../../http/lists/pages.ts";
+import { listPage } from "../../http/lists/list-pages.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { SiteServices } from "../services.ts";
 import type { NodeServices } from "./services.ts";

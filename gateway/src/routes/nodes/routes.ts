@@ -15,21 +15,21 @@ import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { ActiveModel } from "../../metering/catalogue.ts";
 import type { SiteServices } from "../services.ts";
-import { type ChecksDependencies, readChecksPage } from "./checks.ts";
 import { type EarningsDependencies, readEarningsPage, readWithheldEarningsPage } from "./earnings.ts";
 import { type MarketDependencies, readMarketForHost } from "./market.ts";
 import { listModelsForHosts } from "./models.ts";
-import { type InsightDependencies, readHostActivity, readJobsPage, readNodeActivity } from "./node-activity.ts";
+import { type NodeActivityDependencies, readHostActivity, readJobsPage, readNodeActivity } from "./node-activity.ts";
+import { type NodeStatsDependencies, readNodeStats, roundToTenth } from "./node-stats.ts";
 import { formatNotAllowedMessage, type OwnNodesDependencies, ownNodeHandlers } from "./own-nodes.ts";
 import type { NodeServices } from "./services.ts";
-import { type NodeStatsDependencies, nodeStats, roundToTenth } from "./stats.ts";
+import { readSpotChecksPage, type SpotChecksDependencies } from "./spot-checks.ts";
 
 type NodeApiParts = OwnNodesDependencies &
   NodeStatsDependencies &
   EarningsDependencies &
-  InsightDependencies &
+  NodeActivityDependencies &
   MarketDependencies &
-  ChecksDependencies &
+  SpotChecksDependencies &
   Pick<SiteServices, "door" | "log" | "newId"> &
   Pick<KeyServices, "hostTokens"> &
   Pick<NodeServices, "mint"> &
@@ -86,7 +86,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     async listChecks({ accountId, params, query, refuse }) {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return readChecksPage(parts, node.id, query);
+      return readSpotChecksPage(parts, node.id, query);
     },
 
     async getMarket({ accountId, query, refuse }) {
@@ -98,7 +98,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     async getNodeStats({ accountId, params, refuse }) {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return nodeStats(parts, node);
+      return readNodeStats(parts, node);
     },
 
     /** Sends a trial request to the host's own node. It is neither charged nor recorded. */

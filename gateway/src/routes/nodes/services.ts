@@ -5,7 +5,7 @@ import type { Fleet } from "../../fleet/fleet.ts";
 import type { NodeSample } from "../../history/node-presence.ts";
 import type { NodeCredentials } from "../../plane/plane.ts";
 import type { LengthEvidence } from "../../trust/answer-lengths.ts";
-import type { CheckReader } from "../../trust/spot-checks/stored-checks.ts";
+import type { CheckReader } from "../../trust/spot-checks/check-reader.ts";
 import type { RecentJobs } from "../../trust/trust.ts";
 
 export interface NodeServices {

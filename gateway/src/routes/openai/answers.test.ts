@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import { SAMPLE_ID_SUFFIX, SAMPLE_TIME } from "@tollgate/api/common-schemas.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
-import * as answers from "@tollgate/api/public/answers.ts";
-import { ErrorEnvelope, PUBLIC_ERROR_CODES } from "@tollgate/api/public/faults.ts";
-import * as samples from "@tollgate/api/public/samples.ts";
-import { SAMPLE_ID_SUFFIX, SAMPLE_TIME } from "@tollgate/api/values.ts";
+import * as answers from "@tollgate/api/public/answer-schemas.ts";
+import { ErrorEnvelope, PUBLIC_ERROR_CODES } from "@tollgate/api/public/public-error-codes.ts";
+import * as samples from "@tollgate/api/public/sample-requests-and-answers.ts";
 import type { z } from "zod";
 import { fault, invalidRequest, notFound, unsupportedEncoding } from "../../faults.ts";
 import type { HistoryServices } from "../../history/services.ts";
@@ -14,7 +14,7 @@ import type { Answer, Endpoint } from "../../inference/endpoint.ts";
 import { type CatalogueEntry, parseCatalogue } from "../../metering/catalogue.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
 import { makeTestHttpOptions } from "../testing/http-options.ts";
-import { modelObject, rateSheet, renderModelList } from "./catalogue.ts";
+import { modelObject, renderModelList, renderRateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddings } from "./embeddings.ts";
@@ -100,7 +100,7 @@ describe("responses of the public API match their schemas", () => {
         allowed: ["tiny-3b"],
       }),
     );
-    fits(answers.RateSheet, rateSheet(entries));
+    fits(answers.RateSheet, renderRateSheet(entries));
   });
 
   test("for receipt keys", async () => {
@@ -141,27 +141,30 @@ describe("examples in the OpenAPI document equal real responses byte by byte", (
   const RIVERS = "The Danube, the Rhine and the Volga.";
 
   test("for whole responses", () => {
-    assert.equal(chat.whole(...made("small-8b", RIVERS)), JSON.stringify(samples.chatAnswer));
+    assert.equal(chat.whole(...made("small-8b", RIVERS)), JSON.stringify(samples.sampleChatAnswer));
     const [about, plain] = made("reason-32b", RIVERS);
     const reasoned = { ...plain, reasoning: "Any three will do.", usage: { ...usage, reasoningTokens: 5 } };
-    assert.equal(chat.whole(about, reasoned), JSON.stringify(samples.reasoningAnswer));
-    assert.equal(completions.whole(...made("tiny-3b", " the Volga.")), JSON.stringify(samples.completionAnswer));
+    assert.equal(chat.whole(about, reasoned), JSON.stringify(samples.sampleReasoningAnswer));
+    assert.equal(completions.whole(...made("tiny-3b", " the Volga.")), JSON.stringify(samples.sampleCompletionAnswer));
   });
 
   test("for stream events", () => {
     const texts = ["The Danube,", " the Rhine and the Volga."];
     const written = (events: object[]): string[] => events.map((event) => JSON.stringify(event));
-    assert.deepEqual(eventsOf(chat, { model: "small-8b", texts, includeUsage: true }), written(samples.chatEvents));
+    assert.deepEqual(
+      eventsOf(chat, { model: "small-8b", texts, includeUsage: true }),
+      written(samples.sampleChatEvents),
+    );
     assert.deepEqual(
       eventsOf(completions, { model: "tiny-3b", texts: [" the", " Volga."], includeUsage: false }),
-      written(samples.completionEvents),
+      written(samples.sampleCompletionEvents),
     );
   });
 
   test("for embeddings", () => {
-    const vectors = samples.embeddingAnswer.data.map(({ embedding }) => Float32Array.from(embedding));
+    const vectors = samples.sampleEmbeddingAnswer.data.map(({ embedding }) => Float32Array.from(embedding));
     const [about, plain] = made("embed-m3", "");
-    assert.equal(embeddings.whole(about, { ...plain, vectors }), JSON.stringify(samples.embeddingAnswer));
+    assert.equal(embeddings.whole(about, { ...plain, vectors }), JSON.stringify(samples.sampleEmbeddingAnswer));
   });
 
   test("for both formats of the model list", () => {
@@ -196,19 +199,23 @@ describe("examples in the OpenAPI document equal real responses byte by byte", (
       keepsFormat: (id: string) => id === active.id,
       allowed: null,
     };
-    assert.equal(renderModelList([active, coming], live), JSON.stringify(samples.models));
-    assert.deepEqual(modelObject(active, live), samples.activeModel);
-    assert.equal(rateSheet([active, coming]), JSON.stringify(samples.rates));
+    assert.equal(renderModelList([active, coming], live), JSON.stringify(samples.sampleModels));
+    assert.deepEqual(modelObject(active, live), samples.sampleActiveModel);
+    assert.equal(renderRateSheet([active, coming]), JSON.stringify(samples.sampleRates));
   });
 
   test("for receipt keys", async () => {
-    assert.equal(await receiptKeysAnswer(...samples.receiptKeys.keys), JSON.stringify(samples.receiptKeys));
+    assert.equal(await receiptKeysAnswer(...samples.sampleReceiptKeys.keys), JSON.stringify(samples.sampleReceiptKeys));
   });
 
   test("for requests: the gateway accepts each example unchanged", () => {
-    for (const request of [samples.chatRequest, samples.streamingChatRequest, samples.structuredRequest])
+    for (const request of [
+      samples.sampleChatRequest,
+      samples.sampleStreamingChatRequest,
+      samples.sampleStructuredOutputRequest,
+    ])
       chat.parse(request);
-    completions.parse(samples.completionRequest);
-    embeddings.parse(samples.embeddingRequest);
+    completions.parse(samples.sampleCompletionRequest);
+    embeddings.parse(samples.sampleEmbeddingRequest);
   });
 });

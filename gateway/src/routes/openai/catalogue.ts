@@ -1,6 +1,6 @@
 /** GET /v1/models, GET /v1/models/{id} and GET /v1/catalog/rates: the model catalogue in two formats. */
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { AnswerJsonOf } from "@tollgate/api/route.ts";
+import type { AnswerJsonOf } from "@tollgate/api/route-declaration.ts";
 import { HOST_SHARE_PERCENT } from "../../base/money.ts";
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
@@ -36,7 +36,7 @@ export function modelObject(
     owned_by: "tollgate",
     vendor: {
       kind,
-      ...modelFacts(entry, speedOf(id)),
+      ...modelDetailsObject(entry, speedOf(id)),
       // Embedding models have no output format, even if their nodes report one.
       structured_output: kind === "generation" && keepsFormat(id),
       ...(allowed !== null && !allowed.includes(id) && { allowed: false as const }),
@@ -45,7 +45,7 @@ export function modelObject(
 }
 
 /** A model's catalogue data and its nodes' current speed. */
-export function modelFacts(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: MedianSpeed) {
+export function modelDetailsObject(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: MedianSpeed) {
   return {
     class: entry.class,
     quant_label: entry.quant_label,
@@ -58,7 +58,7 @@ export function modelFacts(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: M
   };
 }
 
-export function rateSheet(entries: CatalogueEntry[]): string {
+export function renderRateSheet(entries: CatalogueEntry[]): string {
   const sheet: AnswerJsonOf<typeof publicRoutes.listRates> = {
     object: "list",
     payout_share: PAYOUT_SHARE,

@@ -1,11 +1,16 @@
 /** POST /v1/chat/completions. */
 import { isCommonChatRequest } from "@tollgate/api/public/common-chat-check.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { AnswerJsonOf } from "@tollgate/api/route.ts";
+import type { AnswerJsonOf } from "@tollgate/api/route-declaration.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { renderRole } from "../../metering/templates.ts";
-import { convertOutputFormat, makeGenerationRequest, removeUnusedStreamOptions, usageObject } from "./generation.ts";
+import { renderRole } from "../../metering/chat-templates.ts";
+import {
+  convertOutputFormat,
+  makeGenerationRequest,
+  removeUnusedStreamOptions,
+  usageObject,
+} from "./generation-request.ts";
 
 const route = publicRoutes.createChatCompletion;
 

@@ -1,9 +1,14 @@
 /** POST /v1/completions. An array of prompts is joined to one prompt, which gets one completion. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { AnswerJsonOf } from "@tollgate/api/route.ts";
+import type { AnswerJsonOf } from "@tollgate/api/route-declaration.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { convertOutputFormat, makeGenerationRequest, removeUnusedStreamOptions, usageObject } from "./generation.ts";
+import {
+  convertOutputFormat,
+  makeGenerationRequest,
+  removeUnusedStreamOptions,
+  usageObject,
+} from "./generation-request.ts";
 
 const route = publicRoutes.createCompletion;
 

@@ -1,7 +1,7 @@
 /** POST /v1/embeddings. Vectors are float arrays at the model's native width, one per input, in order. */
 import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS } from "@tollgate/api/public/ignored-fields.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { AnswerJsonOf } from "@tollgate/api/route.ts";
+import type { AnswerJsonOf } from "@tollgate/api/route-declaration.ts";
 import { listPresentFields, parseFields } from "../../http/fields.ts";
 import type { Answer, AnswerMeta, ClientSdk, Endpoint, ParsedRequest } from "../../inference/endpoint.ts";
 import { readRequestLabel } from "./request-label.ts";

@@ -1,10 +1,10 @@
 /** The public API: the three generation endpoints, and the model catalogue. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import { type Route, splitMethodAndUrl } from "@tollgate/api/route.ts";
+import { type Route, splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
 import type { FastifyInstance } from "fastify";
 import { fault, modelNotFound } from "../../faults.ts";
-import type { OpenCall } from "../../http/call.ts";
 import { streamResponse } from "../../http/handlers.ts";
+import type { OpenCall } from "../../http/http-call.ts";
 import { sendCachedResponse } from "../../http/send-cached-response.ts";
 import { checkDeclaredBodyLength, countAgainstKeyLimit } from "../../inference/check-limits.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
@@ -13,7 +13,7 @@ import { countRefusedCall, type RefusedCaller } from "../../inference/refused-ca
 import { serveRequest } from "../../inference/serve.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyHolder } from "../../keys/keys.ts";
-import { modelObject, rateSheet, renderModelList } from "./catalogue.ts";
+import { modelObject, renderModelList, renderRateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddingsEndpoint } from "./embeddings.ts";
@@ -63,7 +63,7 @@ export function openAiRoutes(
     ...splitMethodAndUrl(publicRoutes.listRates),
     async handler(request, reply) {
       request.call.checkDeclaredLength();
-      return sendCachedResponse(request, reply, { body: rateSheet(gateway.catalogue().entries) });
+      return sendCachedResponse(request, reply, { body: renderRateSheet(gateway.catalogue().entries) });
     },
   });
 }

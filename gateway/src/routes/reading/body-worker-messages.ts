@@ -1,11 +1,11 @@
 /** Input and output of the worker threads that parse large bodies. */
 import type { Fault, FaultParts } from "../../faults.ts";
-import type { BodyReadOptions, CountedRequest } from "../../inference/call.ts";
-import type { Tables, TokenizerName } from "../../metering/tokenizers.ts";
+import type { BodyReadOptions, CountedRequest } from "../../inference/call-interface.ts";
+import type { TokenizerName, TokenizerTables } from "../../metering/tokenizers.ts";
 
 /** The data that a worker thread gets at its start. */
 export interface BodyReadingWorkerData {
-  tables: Map<TokenizerName, Tables>;
+  tables: Map<TokenizerName, TokenizerTables>;
   base64Compat: boolean;
 }
 

@@ -6,7 +6,7 @@ import { createLog } from "../../base/log.ts";
 import { Fault } from "../../faults.ts";
 import { parseJson } from "../../http/body.ts";
 import { SHARED_BUFFER_BYTES, takeSharedBuffer } from "../../http/shared-buffers.ts";
-import type { Body } from "../../inference/call.ts";
+import type { Body } from "../../inference/call-interface.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { readFields, serializeModels } from "../../inference/read-request.ts";
 import { type Catalogue, loadCatalogue } from "../../metering/catalogue.ts";

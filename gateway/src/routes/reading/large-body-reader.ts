@@ -5,9 +5,9 @@ import { Worker } from "node:worker_threads";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import { Fault, fault } from "../../faults.ts";
-import type { LargeBodyParsing } from "../../http/call.ts";
+import type { LargeBodyParsing } from "../../http/http-call.ts";
 import { returnSharedBuffers } from "../../http/shared-buffers.ts";
-import type { Body, LargeBodyReader } from "../../inference/call.ts";
+import type { Body, LargeBodyReader } from "../../inference/call-interface.ts";
 import { PoolBusyError, WorkerPool } from "../../metering/worker-pool.ts";
 import type { BodyReadingWorkerData, ReadBodyJob, ReadBodyResult } from "./body-worker-messages.ts";
 

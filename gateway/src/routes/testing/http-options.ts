@@ -9,9 +9,9 @@ import { systemRandom } from "../../base/random.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
 import { openBodyBudget } from "../../http/body-budget.ts";
-import type { HttpOptions, LargeBodyParsing } from "../../http/call.ts";
+import type { HttpOptions, LargeBodyParsing } from "../../http/http-call.ts";
 import { truncateLongTexts } from "../../http/truncate-long-texts.ts";
-import type { LargeBodyReader } from "../../inference/call.ts";
+import type { LargeBodyReader } from "../../inference/call-interface.ts";
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -21,7 +21,7 @@ import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { openMemoryLimits } from "../../limits/in-memory-limits.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
-import { absentPlane } from "../../plane/absent-plane.ts";
+import { createAbsentPlane } from "../../plane/absent-plane.ts";
 import { publicServer } from "../../site/public-server.ts";
 import type { RouteServices } from "../services.ts";
 import { PASSWORD } from "./browser.ts";
@@ -147,7 +147,7 @@ async function portsOn(
       reader: NO_LARGE_BODY_READER,
       parseForm: makeTestLargeBodies().parseForm,
     },
-    plane: { ...absentPlane(), mint: (nodeId) => outside.mint(nodeId) },
+    plane: { ...createAbsentPlane(), mint: (nodeId) => outside.mint(nodeId) },
     deployment: Promise.resolve("test"),
     limits: async () => openMemoryLimits({ clock }),
     spool: { directory },

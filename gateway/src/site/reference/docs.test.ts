@@ -9,7 +9,7 @@ import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { makeTestHttpOptions } from "../../routes/testing/http-options.ts";
 import { addDocsRoutes } from "./docs.ts";
-import { html } from "./html.ts";
+import { html } from "./html-template.ts";
 import { ADDRESS_PLACEHOLDER, framePage } from "./page-frame.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-docs-"));

@@ -9,8 +9,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../faults.ts";
 import { computeEtag, sendCachedResponse } from "../../http/send-cached-response.ts";
 import { type BaseUrlOptions, findBaseUrl } from "./base-url.ts";
-import { wantsHtml } from "./home.ts";
-import { html } from "./html.ts";
+import { wantsHtml } from "./home-page.ts";
+import { html } from "./html-template.ts";
 import { ADDRESS_PLACEHOLDER, removeStatusLink, SECURITY_HEADERS } from "./page-frame.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../../docs/dist", import.meta.url));

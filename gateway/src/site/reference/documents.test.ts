@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { formatDocument } from "@tollgate/api/openapi/openapi.ts";
+import { formatDocument } from "@tollgate/api/openapi/openapi-types.ts";
 import { DOCUMENTS } from "./documents.ts";
 
 for (const { name, file, api } of DOCUMENTS) {

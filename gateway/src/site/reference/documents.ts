@@ -1,8 +1,8 @@
 /** All OpenAPI documents: their files, their URLs, and how examples call their operations. */
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
-import type { Api } from "@tollgate/api/openapi/api.ts";
-import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
+import type { Api } from "@tollgate/api/openapi/api-declaration.ts";
+import type { Endpoint } from "@tollgate/api/openapi/openapi-types.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
 
 export interface ApiDocument {

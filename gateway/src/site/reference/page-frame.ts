@@ -2,7 +2,7 @@
  * The common frame of the pages that the gateway itself creates: HTML head, header with the logo, and main part, styled
  * like the console.
  */
-import { type Html, html } from "./html.ts";
+import { type Html, html } from "./html-template.ts";
 
 export const STYLE_URL = "/docs/reference.css";
 export const SCRIPT_URL = "/docs/reference.js";

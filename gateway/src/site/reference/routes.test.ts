@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { formatDocument } from "@tollgate/api/openapi/openapi.ts";
+import { formatDocument } from "@tollgate/api/openapi/openapi-types.ts";
 import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { makeTestHttpOptions } from "../../routes/testing/http-options.ts";

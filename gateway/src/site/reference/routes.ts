@@ -4,14 +4,14 @@
  */
 import { readFileSync } from "node:fs";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { formatDocument } from "@tollgate/api/openapi/openapi.ts";
+import { formatDocument } from "@tollgate/api/openapi/openapi-types.ts";
 import type { FastifyInstance } from "fastify";
 import { computeEtag, sendCachedResponse } from "../../http/send-cached-response.ts";
 import type { SiteServices } from "../../routes/services.ts";
 import { findBaseUrl } from "./base-url.ts";
 import { addDocsRoutes } from "./docs.ts";
 import { DOCUMENTS } from "./documents.ts";
-import { homePage, serviceUrls, wantsHtml } from "./home.ts";
+import { homePage, serviceUrls, wantsHtml } from "./home-page.ts";
 import {
   GUIDE_STYLE_URL,
   LOGO_URL,

@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
-import type { Api } from "@tollgate/api/openapi/api.ts";
+import type { Api } from "@tollgate/api/openapi/api-declaration.ts";
 import { listRouteErrors } from "@tollgate/api/openapi/error-responses.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
-import { type Route, splitMethodAndUrl } from "@tollgate/api/route.ts";
+import { type Route, splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
 import { createServerWithoutRoutes } from "../../http/server.ts";
 import { consoleRoutes } from "../../routes/console/routes.ts";
 import { registerNodeRoutes } from "../../routes/nodes/routes.ts";
@@ -18,7 +18,7 @@ import { receiptKeyRoutes } from "../../routes/receipt-keys.ts";
 import type { RouteServices } from "../../routes/services.ts";
 import { makeTestHttpOptions } from "../../routes/testing/http-options.ts";
 import { statusRoutes } from "../status/routes.ts";
-import { openStatusReader } from "../status/status.ts";
+import { openStatusReader } from "../status/status-reader.ts";
 
 const routesOf = ({ tables }: Api): Route[] => tables.flatMap(({ routes }) => Object.values(routes));
 const codesOf = (api: Api): FaultCode[] =>

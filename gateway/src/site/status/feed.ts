@@ -1,6 +1,6 @@
 /** The incidents as an Atom feed. An entry changes when its incident ends or operators add a note. */
-import { html } from "../reference/html.ts";
-import type { Status } from "./document.ts";
+import { html } from "../reference/html-template.ts";
+import type { Status } from "./status-document.ts";
 
 export const FEED_URL = "/status.atom";
 

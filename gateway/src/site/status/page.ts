@@ -3,10 +3,10 @@
  * are in UTC.
  */
 
-import { type Html, html } from "../reference/html.ts";
+import { type Html, html } from "../reference/html-template.ts";
 import { framePage } from "../reference/page-frame.ts";
-import type { Status } from "./document.ts";
 import { FEED_URL, formatIncidentTitle } from "./feed.ts";
+import type { Status } from "./status-document.ts";
 
 export const STYLE_URL = "/status/status.css";
 

@@ -5,13 +5,13 @@
 import { readFileSync } from "node:fs";
 import { statusRoutes as consoleStatus } from "@tollgate/api/console/status.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import { splitMethodAndUrl } from "@tollgate/api/route.ts";
+import { splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { computeEtag, sendCachedResponse } from "../../http/send-cached-response.ts";
 import { SECURITY_HEADERS, STATUS_URL } from "../reference/page-frame.ts";
-import type { Status } from "./document.ts";
 import { FEED_URL, incidentFeed } from "./feed.ts";
 import { STYLE_URL, statusPage } from "./page.ts";
+import type { Status } from "./status-document.ts";
 
 const KEEP_S = 10;
 

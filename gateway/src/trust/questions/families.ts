@@ -6,9 +6,9 @@
  * give at usual temperatures. `canary-evidence.ts` adjusts these rates to the answers of nodes in good standing.
  */
 import type { ModelClass } from "../../metering/catalogue.ts";
+import type { QuestionTask } from "./question-task.ts";
 import type { RandomChoices } from "./random-choices.ts";
-import type { Task } from "./task.ts";
-import * as words from "./words.ts";
+import * as words from "./word-lists.ts";
 
 export interface QuestionFamily {
   name: string;
@@ -17,7 +17,7 @@ export interface QuestionFamily {
    * class.
    */
   rates: Record<Exclude<ModelClass, "embed">, number | null>;
-  draw(d: RandomChoices): Task;
+  draw(d: RandomChoices): QuestionTask;
 }
 
 const rates = (tiny: number | null, small: number | null, mid: number, large = mid): QuestionFamily["rates"] => ({
@@ -30,14 +30,14 @@ const list = (items: readonly string[], and = "and"): string =>
 const number = (d: RandomChoices, value: number): string => (d.percent(50) ? String(value) : words.spellNumber(value));
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const sentences = (parts: string[]): string => parts.map((part) => `${capital(part)}.`).join(" ");
-const choice = (right: string, all: readonly string[], named: readonly string[] = []): Task["check"] => ({
+const choice = (right: string, all: readonly string[], named: readonly string[] = []): QuestionTask["check"] => ({
   kind: "choice",
   right: [right],
   wrong: all.filter((each) => each !== right && !named.includes(each)),
 });
 
 /** A story with a sum: a person has, gets and loses things, among other people's things. */
-function story(d: RandomChoices): Task {
+function story(d: RandomChoices): QuestionTask {
   const [who, friend, third] = d.some(3, words.PEOPLE) as [string, string, string];
   const [what, other] = d.some(2, [...words.GOODS, ...words.SNACKS]) as [string, string];
   const start = d.between(9, 38);
@@ -88,7 +88,7 @@ function story(d: RandomChoices): Task {
 }
 
 /** The total price for a number of items, among the prices of other items. */
-function shop(d: RandomChoices): Task {
+function shop(d: RandomChoices): QuestionTask {
   const who = d.pick(words.PEOPLE);
   const goods = d.some(d.between(4, 6), words.GOODS);
   const prices = d.some(goods.length, [3, 4, 5, 6, 7, 8, 9, 11, 12]);
@@ -115,7 +115,7 @@ function shop(d: RandomChoices): Task {
 }
 
 /** The number of lines of one kind in a list. */
-function tally(d: RandomChoices): Task {
+function tally(d: RandomChoices): QuestionTask {
   const [what, values] = d.pick<[string, string[]]>([
     ["orders", words.ORDER_STATES],
     ["boxes", words.COLOURS.slice(0, 6)],
@@ -171,7 +171,7 @@ function rowsOf(d: RandomChoices, count: number): { columns: Column[]; rows: str
 }
 
 /** A cell of a table, identified by another cell of its row. */
-function table(d: RandomChoices): Task {
+function table(d: RandomChoices): QuestionTask {
   const { columns, rows } = rowsOf(d, d.between(6, 9));
   const names = columns.map(({ name }) => name);
   const material = d.pick([
@@ -205,7 +205,7 @@ function table(d: RandomChoices): Task {
 }
 
 /** The highest, lowest or second of some figures, or their difference. */
-function ranking(d: RandomChoices): Task {
+function ranking(d: RandomChoices): QuestionTask {
   const people = d.some(d.between(6, 8), words.PEOPLE);
   const figures = d.some(
     people.length,
@@ -236,7 +236,7 @@ function ranking(d: RandomChoices): Task {
  * A question about one fact of a short note that mostly reports changes of plans, with the old and the new value of
  * each.
  */
-function note(d: RandomChoices): Task {
+function note(d: RandomChoices): QuestionTask {
   const [who, guest, old] = d.some(3, words.PEOPLE) as [string, string, string];
   const [place, oldPlace] = d.some(2, words.PLACES) as [string, string];
   const [day, oldDay] = d.some(2, words.WEEKDAYS) as [string, string];
@@ -307,7 +307,7 @@ function note(d: RandomChoices): Task {
 }
 
 /** A value in a JSON document, identified by record and field. */
-function json(d: RandomChoices): Task {
+function json(d: RandomChoices): QuestionTask {
   const { columns, rows } = rowsOf(d, d.between(4, 6));
   const names = columns.map(({ name }) => name);
   const records = rows.map((row) => Object.fromEntries(row.map((cell, i) => [names[i] as string, cell])));
@@ -330,7 +330,7 @@ function json(d: RandomChoices): Task {
 }
 
 /** Words rewritten: joined, sorted, reversed or in capitals. */
-function form(d: RandomChoices): Task {
+function form(d: RandomChoices): QuestionTask {
   const chosen = d.some(d.between(3, 4), words.SHORT_WORDS);
   const joint = d.pick(["-", ";", "/", "+"]);
   const name = { "-": "hyphens", ";": "semicolons", "/": "slashes", "+": "plus signs" }[joint];
@@ -348,7 +348,7 @@ function form(d: RandomChoices): Task {
 }
 
 /** The first letters of some words, or the letters of one word. */
-function letters(d: RandomChoices): Task {
+function letters(d: RandomChoices): QuestionTask {
   const word = d.pick(words.SHORT_WORDS);
   const chosen = d.some(d.between(3, 5), words.SHORT_WORDS);
   const initials = chosen.map((each) => each.charAt(0)).join("");
@@ -364,7 +364,7 @@ function letters(d: RandomChoices): Task {
   return { material: "", question, form: "the letters", answer, check: { kind: "text", right: answer } };
 }
 
-function backwards(d: RandomChoices): Task {
+function backwards(d: RandomChoices): QuestionTask {
   const word = d.pick(words.WORDS_TO_SPELL_BACKWARDS);
   const answer = [...word].reverse().join("");
   const question = d.pick([
@@ -376,7 +376,7 @@ function backwards(d: RandomChoices): Task {
 }
 
 /** The first or last of several people, from comparisons of two people each. */
-function chain(d: RandomChoices): Task {
+function chain(d: RandomChoices): QuestionTask {
   const people = d.some(d.between(3, 4), words.PEOPLE);
   const [more, less, top, bottom] = d.pick([
     ["taller", "shorter", "the tallest", "the shortest"],
@@ -406,7 +406,7 @@ function chain(d: RandomChoices): Task {
 }
 
 /** The one place that is left after the others are excluded. */
-function elimination(d: RandomChoices): Task {
+function elimination(d: RandomChoices): QuestionTask {
   const colours = d.some(d.between(5, 6), words.COLOURS);
   const answer = d.pick(colours);
   const thing = d.pick(["key", "ring", "letter", "coin", "ticket", "photo"]);
@@ -437,7 +437,7 @@ function elimination(d: RandomChoices): Task {
 }
 
 /** The place of a thing after several moves. */
-function moves(d: RandomChoices): Task {
+function moves(d: RandomChoices): QuestionTask {
   const who = d.some(3, words.PEOPLE);
   const [thing, other] = d.some(2, [
     "vase",
@@ -472,7 +472,7 @@ function moves(d: RandomChoices): Task {
   return { material: sentences(told), question, form: "the room", answer: third, check: choice(third, rooms) };
 }
 
-function translation(d: RandomChoices): Task {
+function translation(d: RandomChoices): QuestionTask {
   const row = d.pick(words.TRANSLATIONS);
   const [from, to] = d.some(2, d.percent(50) ? [0, d.between(1, 4)] : [0, 1, 2, 3, 4]) as [number, number];
   const [word, answer] = [row[from] as string, row[to] as string];
@@ -500,7 +500,7 @@ function translation(d: RandomChoices): Task {
 }
 
 /** A date some days or months later or earlier. */
-function calendar(d: RandomChoices): Task {
+function calendar(d: RandomChoices): QuestionTask {
   const [all, unit] = d.pick<[string[], string]>([
     [words.WEEKDAYS, "day"],
     [words.MONTHS, "month"],
@@ -531,7 +531,7 @@ function calendar(d: RandomChoices): Task {
 }
 
 /** The one word of a list that belongs to a category, or the one that does not. */
-function category(d: RandomChoices): Task {
+function category(d: RandomChoices): QuestionTask {
   const [one, other, ...more] = d.some(6, Object.keys(words.WORDS_BY_CATEGORY)) as [string, string, ...string[]];
   const isOdd = d.percent(50);
   const answer = d.pick(words.WORDS_BY_CATEGORY[isOdd ? other : one] as string[]);

@@ -4,7 +4,7 @@
  */
 import type { ChatMessage } from "../../metering/meter.ts";
 import type { RandomChoices } from "./random-choices.ts";
-import { NAMES_NEVER_IN_ANSWERS } from "./words.ts";
+import { NAMES_NEVER_IN_ANSWERS } from "./word-lists.ts";
 
 const THINGS = [
   "report",

@@ -11,7 +11,7 @@ import type { DispatchSink } from "../../dispatch/dispatch-request.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerToSpotCheck, Gateway } from "../../inference/gateway.ts";
 import { Relay, templateOpensThinking, toNodeSamplingOptions } from "../../inference/relay.ts";
-import { compareAnswers, compareVectors } from "./compare.ts";
+import { compareAnswers, compareVectors } from "./compare-answers.ts";
 import { chooseCutPositions } from "./sampling.ts";
 import { SCORED_TOKENS_MIN, type Score, scoreLogprobs } from "./score.ts";
 

@@ -7,9 +7,9 @@ import { pico } from "../../base/money.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { QuarantineVerdict } from "../reliability.ts";
+import { openCheckReader } from "./check-reader.ts";
 import { addCheck, INITIAL_TEST_STATE, NEUTRAL_FACTORS } from "./sequential-test.ts";
 import { countNodeChecks, openCheckStore, pruneChecks } from "./store.ts";
-import { openCheckReader } from "./stored-checks.ts";
 import { CheckerRig, HONEST_ANSWER, JUNK_ANSWER, MODEL, RIG_EMBEDDING_MODEL } from "./testing-rig.ts";
 
 describe("spot checks", () => {

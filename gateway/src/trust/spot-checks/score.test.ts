@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CALIBRATION_SCORES_MIN, Calibration } from "./calibration.ts";
-import { compareAnswers, compareVectors, computeWordSimilarity } from "./compare.ts";
+import { compareAnswers, compareVectors, computeWordSimilarity } from "./compare-answers.ts";
 import { chooseScoreClass, scoreLogprobs } from "./score.ts";
 
 const BENCH = { model: "m", method: "text", class: "warm-long" } as const;

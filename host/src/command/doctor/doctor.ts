@@ -1,14 +1,21 @@
 /** `tollgate-host doctor`: checks everything that serving needs. A check comes after the checks it depends on. */
-import { type Check, failedCheck, formatCheckLines, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
+import {
+  type CheckResult,
+  failedCheck,
+  formatCheckLines,
+  passedCheck,
+  warningCheck,
+} from "@tollgate/terminal/check-results.ts";
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/model-names.ts";
 import { usesLocalMemory } from "../choose-engine.ts";
 import { type Command, type CommandContext, printResult } from "../command.ts";
-import { formatCounted } from "../format.ts";
+import { formatCounted } from "../format-values.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { type Login, toEngineSettings } from "../login-file.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
+import { checkSpeed } from "./check-speed.ts";
 import {
   checkGateway,
   checkMemory,
@@ -18,9 +25,8 @@ import {
   createCheckFromError,
   diskCheck,
   planeCheck,
-} from "./checks.ts";
+} from "./host-checks.ts";
 import { GENERATION_CHECKS, MODEL_CHECKS, type ModelCheck } from "./model-checks.ts";
-import { checkSpeed } from "./speed.ts";
 
 export const doctor: Command = {
   help: "check everything that serving needs, and show what to do",
@@ -34,12 +40,12 @@ export const doctor: Command = {
 
 async function run({ switches, json }: CommandInput, context: CommandContext): Promise<number> {
   const { terminal } = context;
-  const checks: Check[] = [];
+  const checks: CheckResult[] = [];
   for await (const check of examine(context, { speed: !switches.has("no-speed") })) {
     checks.push(check);
     if (!json) for (const line of formatCheckLines(check, terminal.paint)) terminal.print(line);
   }
-  const count = (verdict: Check["verdict"]): number => checks.filter((check) => check.verdict === verdict).length;
+  const count = (verdict: CheckResult["verdict"]): number => checks.filter((check) => check.verdict === verdict).length;
   const failed = count("fail");
   printResult(context, json, { ok: failed === 0, checks }, () => [
     "",
@@ -51,7 +57,7 @@ async function run({ switches, json }: CommandInput, context: CommandContext): P
 }
 
 /** Yields each result at once, so that a slow check does not delay printing the others. */
-async function* examine(context: CommandContext, options: { speed: boolean }): AsyncGenerator<Check> {
+async function* examine(context: CommandContext, options: { speed: boolean }): AsyncGenerator<CheckResult> {
   const { logins } = context;
   const login = await logins.read();
   if (login === undefined) {
@@ -70,7 +76,7 @@ async function* examine(context: CommandContext, options: { speed: boolean }): A
   yield await diskCheck(context.machine);
 }
 
-async function* platformChecks(login: Login, context: CommandContext): AsyncGenerator<Check> {
+async function* platformChecks(login: Login, context: CommandContext): AsyncGenerator<CheckResult> {
   const gateway = gatewayClient(login);
   const { progress } = context.terminal;
   progress.step("connecting to the gateway");
@@ -84,7 +90,7 @@ async function* platformChecks(login: Login, context: CommandContext): AsyncGene
   yield* nodeChecks(gateway, login, context);
 }
 
-async function* nodeChecks(gateway: GatewayClient, login: Login, context: CommandContext): AsyncGenerator<Check> {
+async function* nodeChecks(gateway: GatewayClient, login: Login, context: CommandContext): AsyncGenerator<CheckResult> {
   if (login.node === undefined) {
     yield failedCheck("node", "this machine is not a node yet", "tollgate-host register");
     return;
@@ -108,7 +114,7 @@ async function* engineChecks(
   login: Login | undefined,
   context: CommandContext,
   options: { speed: boolean },
-): AsyncGenerator<Check> {
+): AsyncGenerator<CheckResult> {
   if (login?.serving === undefined) {
     if (login?.node !== undefined)
       yield failedCheck("engine", "no models are chosen on this machine", "tollgate-host elect");
@@ -151,7 +157,7 @@ async function* modelChecks(
   engine: Engine,
   models: string[],
   { clock, terminal }: CommandContext,
-): AsyncGenerator<Check> {
+): AsyncGenerator<CheckResult> {
   for (const look of checks)
     for (const model of models) {
       terminal.progress.step(`testing ${model}`);

@@ -5,18 +5,18 @@ import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { listEngineAddresses } from "../../engines/detect-engines.ts";
 import type { Engine } from "../../engines/engine.ts";
-import { engineEnforcesFormat } from "../../engines/format-check.ts";
+import { engineEnforcesFormat } from "../../engines/format-enforcement-check.ts";
 import { EMBEDDING_MODELS } from "../../engines/model-names.ts";
-import { NODE_FLAG, parseModelMap, parseModels } from "../arguments.ts";
 import type { EngineSource } from "../choose-engine.ts";
 import { type Command, type CommandContext, printResult } from "../command.ts";
 import { ENGINE_FLAGS, type EngineSettings, parseEngineSettings } from "../flags.ts";
-import { formatGibibytes } from "../format.ts";
-import type { CatalogueModel } from "../gateway/answers.ts";
+import { formatGibibytes } from "../format-values.ts";
+import type { CatalogueModel } from "../gateway/gateway-answers.ts";
 import { toServingSettings } from "../login-file.ts";
 import { chooseNodeId, type LoginSession, openLoginSession } from "../login-session.ts";
 import { computeMemoryForModelsBytes, findHardware } from "../machine/hardware.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
+import { NODE_FLAG, parseModelMap, parseModels } from "../parse-arguments.ts";
 import {
   checkTemplates,
   findTemplateMismatch,
@@ -25,7 +25,7 @@ import {
   listModelObjections,
   type ModelCandidate,
   proposeModels,
-} from "./candidates.ts";
+} from "./model-candidates.ts";
 
 /** How long to wait for an engine that is loading its model. */
 const LOADING_MS_MAX = 60_000;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../clock.ts";
 import { type StubRequest, sendJson, stubServer, unusedAddress } from "../../testing/stub-http.ts";
-import { GatewayRefusal, GatewayUnreachable } from "./call.ts";
+import { GatewayRefusal, GatewayUnreachable } from "./call-gateway.ts";
 import { gatewayClient } from "./client.ts";
 
 const token = "tht_live_abc_def";

@@ -1,10 +1,10 @@
 /** A client for the gateway's node API. */
 import type { NodeRouteMap, RouteMethodAndPath, RouteRequest } from "@tollgate/api/client-types.ts";
 import { z } from "zod";
-import type { PlaneCredentials } from "../../agent/plane.ts";
+import type { PlaneCredentials } from "../../agent/plane-connection.ts";
 import type { Clock } from "../../clock.ts";
-import * as answers from "./answers.ts";
-import { callGateway, GatewayRefusal, GatewayUnreachable, normalizeGatewayAddress } from "./call.ts";
+import { callGateway, GatewayRefusal, GatewayUnreachable, normalizeGatewayAddress } from "./call-gateway.ts";
+import * as answers from "./gateway-answers.ts";
 
 const PAGES_MAX = 100;
 /** The time limit for `try`, which waits for an engine's complete answer. */
@@ -13,7 +13,7 @@ const TRY_MS_MAX = 180_000;
 type At = keyof NodeRouteMap & RouteMethodAndPath;
 type NewNode = RouteRequest<"POST /node/v1/nodes">["body"];
 type TryOrder = RouteRequest<"POST /node/v1/nodes/{id}/try">["body"];
-export type InsightRange = NonNullable<NonNullable<RouteRequest<"GET /node/v1/insight">["query"]>["range"]>;
+export type ActivityRange = NonNullable<NonNullable<RouteRequest<"GET /node/v1/insight">["query"]>["range"]>;
 type JobsQuery = NonNullable<RouteRequest<"GET /node/v1/nodes/{id}/jobs">["query"]>;
 type WithheldQuery = NonNullable<RouteRequest<"GET /node/v1/withheld">["query"]>;
 export type EarningsQuery = NonNullable<RouteRequest<"GET /node/v1/earnings">["query"]>;
@@ -40,8 +40,8 @@ export interface GatewayClient {
   retire(id: string): Promise<answers.Node>;
   stats(id: string): Promise<answers.NodeStatsAnswer>;
   /** Undefined if the gateway is too old to have this endpoint. */
-  insight(range: InsightRange): Promise<answers.HostInsight | undefined>;
-  nodeInsight(id: string, range: InsightRange): Promise<answers.NodeInsight | undefined>;
+  insight(range: ActivityRange): Promise<answers.HostActivity | undefined>;
+  nodeInsight(id: string, range: ActivityRange): Promise<answers.NodeActivity | undefined>;
   jobs(id: string, query: JobsQuery): Promise<answers.JobsPage>;
   market(node: string | undefined): Promise<answers.Market>;
   earnings(query: EarningsQuery): Promise<answers.EarningsPage>;
@@ -103,9 +103,9 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
     resume: (id) => call("POST /node/v1/nodes/{id}/resume", answers.Node, { path: { id } }),
     rename: (id, name) => call("PATCH /node/v1/nodes/{id}", answers.Node, { path: { id }, body: { name } }),
     retire: (id) => call("POST /node/v1/nodes/{id}/retire", answers.Node, { path: { id } }),
-    insight: (range) => unlessOlder(call("GET /node/v1/insight", answers.HostInsight, { query: { range } })),
+    insight: (range) => unlessOlder(call("GET /node/v1/insight", answers.HostActivity, { query: { range } })),
     nodeInsight: (id, range) =>
-      unlessOlder(call("GET /node/v1/nodes/{id}/insight", answers.NodeInsight, { path: { id }, query: { range } })),
+      unlessOlder(call("GET /node/v1/nodes/{id}/insight", answers.NodeActivity, { path: { id }, query: { range } })),
     jobs: (id, query) => call("GET /node/v1/nodes/{id}/jobs", answers.JobsPage, { path: { id }, query }),
     market: (node) => call("GET /node/v1/market", answers.Market, { query: { node } }),
     stats: (id) => call("GET /node/v1/nodes/{id}/stats", answers.NodeStatsAnswer, { path: { id } }),

@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import type { FoundEngine } from "../../engines/detect-engines.ts";
-import { parseJson } from "../../http-body.ts";
-import { formatCounted, formatGibibytes } from "../format.ts";
+import { parseJson } from "../../response-body.ts";
+import { formatCounted, formatGibibytes } from "../format-values.ts";
 import type { Machine } from "./machine.ts";
 
 interface Gpu {

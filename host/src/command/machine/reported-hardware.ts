@@ -3,9 +3,9 @@
  * may be missing or wrong.
  */
 
-import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
+import { sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import { z } from "zod";
-import { formatCounted, formatGibibytes } from "../format.ts";
+import { formatCounted, formatGibibytes } from "../format-values.ts";
 
 const Gpu = z.object({ name: z.string(), memory_bytes: z.number().positive().nullish() });
 const Machine = z.object({

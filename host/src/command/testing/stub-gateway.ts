@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
 import { type StubRequest, sendJson, stubServer } from "../../testing/stub-http.ts";
-import type { NodeStatsAnswer } from "../gateway/answers.ts";
+import type { NodeStatsAnswer } from "../gateway/gateway-answers.ts";
 
 export const STUB_HOST_TOKEN = "tht_live_abcdefghijkl_secretsecretsecret";
 export const STUB_NODE_ID = "node_06e3a1b2c3d4e5f6g7h8j9kmnp";

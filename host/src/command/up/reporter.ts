@@ -3,14 +3,14 @@
  * screen is in screen.ts.
  */
 
-import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
+import { sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { createLog, type Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
-import type { NodeStatsAnswer } from "../gateway/answers.ts";
-import { formatQuarantineReason, withheldRequestsReason } from "../quarantine.ts";
+import type { NodeStatsAnswer } from "../gateway/gateway-answers.ts";
+import { formatQuarantineReason, withheldRequestsReason } from "../quarantine-texts.ts";
 
 export interface Reporter {
   readonly log: Log;

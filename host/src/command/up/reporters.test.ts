@@ -4,7 +4,7 @@ import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import { scriptedEngine } from "../../engines/scripted-engine.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
-import type { NodeStatsAnswer } from "../gateway/answers.ts";
+import type { NodeStatsAnswer } from "../gateway/gateway-answers.ts";
 import { STUB_NODE_ID, STUB_NODE_STATS } from "../testing/stub-gateway.ts";
 import type { Reporter } from "./reporter.ts";
 import { createReporter, watchStats } from "./up.ts";

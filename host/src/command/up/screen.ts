@@ -1,14 +1,14 @@
 /** The live screen of `up`: collects the state and redraws it every second and after changes. */
 
-import { alignRows, type Paint, sanitiseForTerminal, truncate } from "@tollgate/terminal/text.ts";
+import { alignRows, type Paint, sanitiseForTerminal, truncate } from "@tollgate/terminal/terminal-text.ts";
 import pino from "pino";
 import { z } from "zod";
 import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
-import { parseJson } from "../../http-body.ts";
 import type { Log } from "../../log.ts";
+import { parseJson } from "../../response-body.ts";
 import type { CommandContext } from "../command.ts";
-import { formatCount, formatCounted, formatDollars, formatDuration, formatPerSecond } from "../format.ts";
-import type { NodeStatsAnswer } from "../gateway/answers.ts";
+import { formatCount, formatCounted, formatDollars, formatDuration, formatPerSecond } from "../format-values.ts";
+import type { NodeStatsAnswer } from "../gateway/gateway-answers.ts";
 import { describeConnection, describeStanding, type Reporter } from "./reporter.ts";
 
 const DRAW_EVERY_MS = 1_000;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Login } from "../login-file.ts";
-import type { Supervisor, SupervisorReport } from "../supervisor.ts";
+import type { Supervisor, SupervisorReport } from "../service-supervisor.ts";
 import { type HarnessOptions, makeLoggedInHarness } from "../testing/command-harness.ts";
 import { answerWithRefusal, STUB_HOST_TOKEN, STUB_NODE, STUB_NODE_ID } from "../testing/stub-gateway.ts";
 import { up } from "./up.ts";

@@ -5,7 +5,7 @@
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { Agent } from "../../agent/agent.ts";
-import type { PlaneCredentials, PlaneDialer } from "../../agent/plane.ts";
+import type { PlaneCredentials, PlaneDialer } from "../../agent/plane-connection.ts";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
 import type { Command, CommandContext } from "../command.ts";
@@ -15,7 +15,7 @@ import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { toStoredSettings } from "../login-file.ts";
 import { findHardware, hardwareReport } from "../machine/hardware.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
-import type { Supervisor } from "../supervisor.ts";
+import type { Supervisor } from "../service-supervisor.ts";
 import { createPlainReporter, jsonReporter, type Reporter } from "./reporter.ts";
 import { screenReporter } from "./screen.ts";
 

@@ -17,7 +17,7 @@ import {
 } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type OutputSink } from "../engine.ts";
-import { testFormatEnforcement } from "../format-check.ts";
+import { testFormatEnforcement } from "../format-enforcement-check.ts";
 import { normaliseVector } from "../generated-text-and-vectors.ts";
 import { EMBEDDING_MODELS } from "../model-names.ts";
 import { findContextTokens } from "../model-requirements.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../../clock.ts";
 import { chatJob, RecordingSink } from "../../testing/recording-sink.ts";
-import { demoEngine } from "../demo.ts";
+import { demoEngine } from "../demo-engine.ts";
 import type { Engine, Logprobs } from "../engine.ts";
 
 let engine: Engine;

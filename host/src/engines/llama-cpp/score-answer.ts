@@ -1,5 +1,5 @@
 /** Computes how likely the model finds a given answer. The model reads prompt and answer once and generates nothing. */
-import { SCORES_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
+import { SCORES_PER_FRAME_MAX } from "@tollgate/protocol/frame-limits.ts";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import type { Logprobs, ScoringJob } from "../engine.ts";

@@ -4,11 +4,11 @@ import { systemClock } from "../../clock.ts";
 import { chatJob } from "../../testing/recording-sink.ts";
 import { type StubHandler, sendJson, stubServer } from "../../testing/stub-http.ts";
 import { type Engine, EngineError } from "../engine.ts";
-import { openAiEngine } from "../openai.ts";
-import { generic } from "./generic.ts";
-import { llamaServer } from "./llama-server.ts";
-import type { EngineProfile } from "./profile.ts";
-import { vllm } from "./vllm.ts";
+import { openAiEngine } from "../openai-engine.ts";
+import type { EngineProfile } from "./engine-profile.ts";
+import { genericProfile } from "./generic-engine.ts";
+import { llamaServerProfile } from "./llama-server.ts";
+import { vllmProfile } from "./vllm.ts";
 
 const models = new Map([
   ["tiny-3b", "llama"],
@@ -34,7 +34,7 @@ const likeVllm: StubHandler = ({ path, body }, response) => {
 
 test("vLLM: scores only the tokens of the answer, at the end of the prompt", async (t) => {
   const asked: Record<string, unknown>[] = [];
-  const engine = await engineWith(t, vllm, (request, response) => {
+  const engine = await engineWith(t, vllmProfile, (request, response) => {
     asked.push({ path: request.path, ...JSON.parse(request.body) });
     likeVllm(request, response);
   });
@@ -61,17 +61,17 @@ test("vLLM: scores only the tokens of the answer, at the end of the prompt", asy
 });
 
 test("a test job detects whether an engine can score answers; over HTTP, answers of thinking models are never scored", async (t) => {
-  const engine = await engineWith(t, vllm, likeVllm);
+  const engine = await engineWith(t, vllmProfile, likeVllm);
   assert.equal(await engine.scoring?.("tiny-3b"), "text");
   assert.equal(await engine.scoring?.("reason-32b"), undefined);
   assert.equal(await engine.scoring?.("embed-m3"), undefined);
-  const ignores = await engineWith(t, generic, ({ path }, response) =>
+  const ignores = await engineWith(t, genericProfile, ({ path }, response) =>
     path === "/tokenize"
       ? sendJson(response, { count: 3 })
       : sendJson(response, { choices: [{ message: { content: "hi" } }] }),
   );
   assert.equal(await ignores.scoring?.("tiny-3b"), undefined, "it took the field for nothing");
-  const refuses = await engineWith(t, generic, (_request, response) =>
+  const refuses = await engineWith(t, genericProfile, (_request, response) =>
     sendJson(response, { error: { message: "no such path" } }, 404),
   );
   assert.equal(await refuses.scoring?.("tiny-3b").catch((error) => error instanceof EngineError), true);
@@ -79,7 +79,7 @@ test("a test job detects whether an engine can score answers; over HTTP, answers
 
 test("llama-server: requests the next token at each position, after the prompt and the answer so far", async (t) => {
   const prompts: string[] = [];
-  const engine = await engineWith(t, llamaServer, ({ path, body }, response) => {
+  const engine = await engineWith(t, llamaServerProfile, ({ path, body }, response) => {
     const asked = JSON.parse(body) as { prompt?: string; content?: string; n_probs?: number; cache_prompt?: boolean };
     if (path === "/apply-template") return sendJson(response, { prompt: "<user>hi<assistant>" });
     // The stub's token ID of a word is the word's length.

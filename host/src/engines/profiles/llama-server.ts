@@ -6,8 +6,8 @@ import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { makeOpenAiDialect, toResponseFormat } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
+import type { EngineProfile, EngineReport } from "./engine-profile.ts";
 import { nextTokenScoring } from "./next-token-scoring.ts";
-import type { EngineProfile, EngineReport } from "./profile.ts";
 
 const ModelList = z.object({
   data: z.array(
@@ -38,7 +38,7 @@ async function inspect(http: EngineHttp): Promise<EngineReport | undefined> {
   return { models, slots: props?.json.total_slots };
 }
 
-export const llamaServer: EngineProfile = {
+export const llamaServerProfile: EngineProfile = {
   kind: "llama-server",
   usualAddress: "http://127.0.0.1:8080",
   healthPath: "/health",

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { makeOpenAiDialect, toResponseFormat } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import type { EngineModel, EngineProfile, EngineReport } from "./profile.ts";
+import type { EngineModel, EngineProfile, EngineReport } from "./engine-profile.ts";
 
 const Served = z.object({ data: z.array(z.object({ id: z.string() })) });
 const ModelsV1 = z.object({
@@ -78,7 +78,7 @@ async function detailsV0(http: EngineHttp): Promise<Details | undefined> {
   return { models: new Map(entries), slots: undefined };
 }
 
-export const lmStudio: EngineProfile = {
+export const lmStudioProfile: EngineProfile = {
   kind: "LM Studio",
   usualAddress: "http://127.0.0.1:1234",
   healthPath: "/v1/models",

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { makeOpenAiDialect } from "../openai-wire.ts";
-import type { EngineProfile, EngineReport, StreamEvent } from "./profile.ts";
+import type { EngineProfile, EngineReport, StreamEvent } from "./engine-profile.ts";
 
 /** Python's HTTP server names itself in every response. No other known engine uses that server. */
 const PYTHON_SERVER = /^BaseHTTP\//;
@@ -29,7 +29,7 @@ function readComment(comment: string): StreamEvent | undefined {
   return { promptRead: Math.min(1, Number(processed) / Number(total)), promptTokens: Number(total) };
 }
 
-export const mlx: EngineProfile = {
+export const mlxProfile: EngineProfile = {
   kind: "MLX",
   usualAddress: "http://127.0.0.1:8080",
   healthPath: "/health",

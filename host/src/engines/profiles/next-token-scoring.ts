@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { EngineError, type Logprobs } from "../engine.ts";
 import { mapToKnownRole } from "../openai-wire.ts";
-import type { EngineScoring } from "./profile.ts";
+import type { EngineScoring } from "./engine-profile.ts";
 import { requestLogprobs } from "./prompt-logprob-scoring.ts";
 
 /** The number of requested candidates. A token that is not among them counts as very unlikely. */

@@ -4,13 +4,13 @@
  */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
-import { parseJson } from "../../http-body.ts";
+import { parseJson } from "../../response-body.ts";
 import { EngineError, type GenerationJob } from "../engine.ts";
 import { type EngineHttp, toStreamError } from "../engine-http.ts";
 import { toEngineSeed } from "../engine-seed.ts";
 import { mapToKnownRole, parseFinishReason } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import type { EngineApiDialect, EngineProfile, EngineReport, StreamEvent } from "./profile.ts";
+import type { EngineApiDialect, EngineProfile, EngineReport, StreamEvent } from "./engine-profile.ts";
 
 const Version = z.object({ version: z.string() });
 const Tags = z.object({
@@ -114,7 +114,7 @@ function eventOf(line: z.infer<typeof Line>): StreamEvent {
   };
 }
 
-export const ollama: EngineProfile = {
+export const ollamaProfile: EngineProfile = {
   kind: "ollama",
   usualAddress: "http://127.0.0.1:11434",
   healthPath: "/api/version",

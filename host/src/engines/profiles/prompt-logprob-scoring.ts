@@ -2,13 +2,13 @@
  * Scores answers with vLLM's `prompt_logprobs`. The answer is sent as part of the prompt, and the engine reports the
  * log-probability of each token. A token count of the prompt alone shows where the answer begins.
  */
-import { SCORES_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
+import { SCORES_PER_FRAME_MAX } from "@tollgate/protocol/frame-limits.ts";
 import { z } from "zod";
-import { parseJson } from "../../http-body.ts";
+import { parseJson } from "../../response-body.ts";
 import { EngineError, type Logprobs, type ScoringJob } from "../engine.ts";
 import type { EngineHttp } from "../engine-http.ts";
 import { mapToKnownRole } from "../openai-wire.ts";
-import type { EngineScoring } from "./profile.ts";
+import type { EngineScoring } from "./engine-profile.ts";
 
 /**
  * The size limit of a response. A token with its log-probability takes about 100 bytes, and a prompt may have 100,000

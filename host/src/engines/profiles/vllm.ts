@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { makeOpenAiDialect, toResponseFormat } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import type { EngineProfile, EngineReport } from "./profile.ts";
+import type { EngineProfile, EngineReport } from "./engine-profile.ts";
 import { promptLogprobScoring } from "./prompt-logprob-scoring.ts";
 
 const ModelList = z.object({
@@ -87,7 +87,7 @@ function sumOf(metrics: readonly string[], name: string): number {
   return values.filter(Number.isFinite).reduce((a, b) => a + b, 0);
 }
 
-export const vllm: EngineProfile = {
+export const vllmProfile: EngineProfile = {
   kind: "vLLM",
   usualAddress: "http://127.0.0.1:8000",
   healthPath: "/health",

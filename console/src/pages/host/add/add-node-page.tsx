@@ -3,23 +3,23 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
-import { hostTokensQuery, nodesQuery } from "../../../data/host.ts";
-import { useChosenAccount, usePermissions } from "../../../data/session.ts";
+import { hostTokensQuery, nodesQuery } from "../../../data/host-nodes-and-tokens.ts";
+import { useChosenAccount, usePermissions } from "../../../data/signed-in-session.ts";
 import { CreateSecretForm } from "../../../secrets/create-secret.tsx";
 import { clearStashedSecret, stashSecret, useStashedSecret } from "../../../secrets/stashed-secret.ts";
 import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { TextField } from "../../../ui/field.tsx";
+import { TextField } from "../../../ui/form-fields.tsx";
 import { DataAge } from "../../../ui/loading-states.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
 import { Notice } from "../../../ui/notice.tsx";
-import { Secret } from "../../../ui/secret.tsx";
+import { SecretText } from "../../../ui/secret-text.tsx";
 import { SegmentedChoice } from "../../../ui/segmented-choice.tsx";
 import { ShellCommand } from "../../../ui/shell-command.tsx";
 import { Step, Steps } from "../../../ui/steps.tsx";
 import { BackToNodes } from "../back-to-nodes.tsx";
-import { HOST_TOKENS } from "../tokens/host-tokens.ts";
+import { HOST_TOKEN_KIND } from "../tokens/host-tokens.ts";
 import { buildSetupCommands, ENGINE_CHOICES, type EngineChoice } from "./setup-commands.ts";
 import { useSetupProgress } from "./setup-progress.ts";
 
@@ -63,14 +63,14 @@ export function AddNodePage() {
             <RoleNote kind="host" need="work" />
             {!may("work") ? null : secret === undefined ? (
               <div className="max-w-xs">
-                <CreateSecretForm kind={HOST_TOKENS} onCreated={(text) => stashSecret(of, text)} />
+                <CreateSecretForm kind={HOST_TOKEN_KIND} onCreated={(text) => stashSecret(of, text)} />
               </div>
             ) : (
               <>
                 <p className="text-ink-soft">
                   The commands below contain the token until the node is online. After that, it is not shown again.
                 </p>
-                <Secret text={secret} noun="token" />
+                <SecretText text={secret} noun="token" />
                 <p className="text-ink-soft">
                   All steps in one line, to paste on the machine. The line uses the name and the engine that you choose
                   below. Your shell's history may keep the token.
@@ -146,7 +146,7 @@ function FirstEarning({ node }: { node: string }) {
   if (newest === undefined) return "The node's first earning will appear here.";
   return (
     <>
-      It has earned <Money of={newest.earned_micro} />. <DataAge query={earnings} />{" "}
+      It has earned <MoneyText of={newest.earned_micro} />. <DataAge query={earnings} />{" "}
       <Link to="/host/earnings" className="font-medium underline underline-offset-2">
         View earnings
       </Link>

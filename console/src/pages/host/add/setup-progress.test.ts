@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { HostToken, ListedNode } from "../../../api/types.ts";
+import type { HostToken, ListedNode } from "../../../api/answer-types.ts";
 import { computeSetupProgress } from "./setup-progress.ts";
 
 const node = (id: string, more: Partial<ListedNode> = {}): ListedNode => ({

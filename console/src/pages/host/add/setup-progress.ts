@@ -1,6 +1,6 @@
 /** The progress of adding a machine: compares the platform's current state with its state when the page was opened. */
 import { useState } from "react";
-import type { HostToken, ListedNode } from "../../../api/types.ts";
+import type { HostToken, ListedNode } from "../../../api/answer-types.ts";
 
 interface Seen {
   nodes: ListedNode[] | undefined;

@@ -1,14 +1,14 @@
 /** The columns of the earnings list. The last column downloads the request's signed receipt. */
 
 import { useState } from "react";
-import { saveFile } from "../../../api/client.ts";
-import type { Earning } from "../../../api/types.ts";
-import { Outcome } from "../../../requests/outcome.tsx";
+import type { Earning } from "../../../api/answer-types.ts";
+import { saveFile } from "../../../api/api-client.ts";
+import { OutcomeBadge } from "../../../requests/outcome-badge.tsx";
 import { IconButton } from "../../../ui/button.tsx";
 import { FileCheck } from "../../../ui/icons.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { CountText, Time } from "../../../ui/time.tsx";
+import { CountText, TimeText } from "../../../ui/time-text.tsx";
 import { toastError } from "../../../ui/toast.tsx";
 
 export const makeEarningColumns = (nameOf: (node: string) => string): Column<Earning>[] => [
@@ -17,7 +17,7 @@ export const makeEarningColumns = (nameOf: (node: string) => string): Column<Ear
     cell: ({ finished_at, model }) => (
       <>
         <span className="font-medium whitespace-nowrap">
-          <Time at={finished_at} />
+          <TimeText at={finished_at} />
         </span>
         <span className="block text-xs text-ink-soft @lg:hidden">{model ?? "–"}</span>
       </>
@@ -30,7 +30,7 @@ export const makeEarningColumns = (nameOf: (node: string) => string): Column<Ear
     className: "max-w-40",
     cell: ({ node }) => <span className="block truncate">{node === null ? "–" : nameOf(node)}</span>,
   },
-  { title: "Outcome", from: "md", cell: ({ outcome }) => <Outcome of={outcome} /> },
+  { title: "Outcome", from: "md", cell: ({ outcome }) => <OutcomeBadge of={outcome} /> },
   {
     title: "Tokens",
     from: "lg",

@@ -1,13 +1,13 @@
 /** A table of total earnings by model or by node, for the chart's time range. */
 import { useQuery } from "@tanstack/react-query";
-import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
+import type { EarningSum, EarningSumsQuery } from "../../../api/answer-types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
-import { parseMicro } from "../../../money.ts";
+import { parseMicro } from "../../../dollar-amounts.ts";
 import { Card } from "../../../ui/card.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { CountText } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time-text.tsx";
 
 interface Props {
   by: "model" | "node";

@@ -1,9 +1,9 @@
 /** Earnings over time, stacked by node or model, with totals. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
+import type { EarningSum, EarningSumsQuery } from "../../../api/answer-types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
-import { parseMicro, sumMicro } from "../../../money.ts";
+import { parseMicro, sumMicro } from "../../../dollar-amounts.ts";
 import {
   BUCKETED_RANGES,
   computeBucketedSpan,
@@ -14,16 +14,16 @@ import {
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../../ui/chart/chart-placeholder.tsx";
-import { formatBucketTick, formatMoneyTick } from "../../../ui/chart/labels.ts";
 import { RangeSum } from "../../../ui/chart/range-sum.tsx";
-import { stackAmounts } from "../../../ui/chart/stacked.ts";
+import { stackAmounts } from "../../../ui/chart/stack-amounts.ts";
+import { formatBucketTick, formatMoneyTick } from "../../../ui/chart/tick-labels.ts";
 import { usePreviousPeriod } from "../../../ui/chart/use-previous-period.ts";
 import { ChartColumn } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { SegmentedChoice } from "../../../ui/segmented-choice.tsx";
-import { useHourStart } from "../../../ui/time.tsx";
+import { useHourStart } from "../../../ui/time-text.tsx";
 import { EarningsBreakdown } from "./earnings-breakdown.tsx";
 
 type Split = NonNullable<EarningSumsQuery["split"]>;
@@ -82,7 +82,7 @@ export function EarningsChart({ node, nameOf }: Props) {
             ) : (
               <>
                 <RangeSum range={range}>
-                  <Money of={sumMicro(data.map(({ earned_micro }) => earned_micro))} as="balance" />
+                  <MoneyText of={sumMicro(data.map(({ earned_micro }) => earned_micro))} as="balance" />
                 </RangeSum>
                 <Chart
                   title={`Earnings in ${RANGE_TEXTS[range]} by ${split}`}

@@ -1,16 +1,16 @@
 /** A host's earnings over time, and per request with signed receipts. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { saveFile } from "../../../api/client.ts";
+import { saveFile } from "../../../api/api-client.ts";
 import { earningsQuery } from "../../../data/earnings.ts";
-import { nodesQuery } from "../../../data/host.ts";
+import { nodesQuery } from "../../../data/host-nodes-and-tokens.ts";
 import { usePayoutShare } from "../../../data/price-list.ts";
-import { parseMicro } from "../../../money.ts";
+import { parseMicro } from "../../../dollar-amounts.ts";
 import { Card, PageHeader, Stat, StatGrid } from "../../../ui/card.tsx";
-import { SelectField } from "../../../ui/field.tsx";
+import { SelectField } from "../../../ui/form-fields.tsx";
 import { HandCoins } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
 import { MonthMenu } from "../../../ui/month-menu.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
@@ -69,29 +69,29 @@ export function EarningsPage() {
                   label={node === undefined ? "Earned today" : `Earned today by ${nameOf(node)}`}
                   note="Since midnight UTC"
                 >
-                  <Money of={newest.today_micro} as="balance" />
+                  <MoneyText of={newest.today_micro} as="balance" />
                 </Stat>
                 <Stat
                   label="Pending payout"
                   note={<Part of={newest.balance.held_back_micro} what="in the hold-back period" none="All nodes" />}
                 >
-                  <Money of={newest.balance.pending_micro} as="balance" />
+                  <MoneyText of={newest.balance.pending_micro} as="balance" />
                 </Stat>
                 <Stat
                   label="Paid out"
                   note={<Part of={newest.balance.set_off_micro} what="deducted for debts (set-off)" none="All nodes" />}
                 >
-                  <Money of={newest.balance.paid_out_micro} as="balance" />
+                  <MoneyText of={newest.balance.paid_out_micro} as="balance" />
                 </Stat>
                 <Stat
                   label="Total earned"
                   note={<Part of={newest.balance.own_micro} what="from your own requests" none="All nodes" />}
                 >
-                  <Money of={newest.balance.earned_micro} as="balance" />
+                  <MoneyText of={newest.balance.earned_micro} as="balance" />
                 </Stat>
                 {parseMicro(newest.balance.withheld_micro) > 0n && (
                   <Stat label="Withheld" note="Failed or silent answers, or failed spot checks">
-                    <Money of={newest.balance.withheld_micro} as="balance" />
+                    <MoneyText of={newest.balance.withheld_micro} as="balance" />
                   </Stat>
                 )}
               </StatGrid>
@@ -123,7 +123,7 @@ function Part({ of, what, none }: { of: string; what: string; none: string }) {
   if (parseMicro(of) === 0n) return none;
   return (
     <>
-      <Money of={of} as="balance" /> {what}
+      <MoneyText of={of} as="balance" /> {what}
     </>
   );
 }

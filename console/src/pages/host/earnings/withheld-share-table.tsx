@@ -1,13 +1,13 @@
 /** The host's withheld shares, each with its request and reason. Hidden if there are none. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { WithheldShare } from "../../../api/types.ts";
+import type { WithheldShare } from "../../../api/answer-types.ts";
 import { withheldQuery } from "../../../data/earnings.ts";
 import { Card } from "../../../ui/card.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import { FirstLoadPlaceholder } from "../../../ui/page-sections.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { ReceiptButton } from "./earning-columns.tsx";
 
 interface Props {
@@ -39,7 +39,7 @@ const columnsFor = (nameOf: Props["nameOf"]): Column<WithheldShare>[] => [
     cell: ({ withheld_at, request_id }) => (
       <>
         <span className="font-medium whitespace-nowrap">
-          <Time at={withheld_at} />
+          <TimeText at={withheld_at} />
         </span>
         <code className="block font-mono text-xs break-all text-ink-soft">{request_id}</code>
       </>
@@ -61,7 +61,7 @@ const columnsFor = (nameOf: Props["nameOf"]): Column<WithheldShare>[] => [
         {taken_back && <span className="text-ink-soft"> The amount was credited to you first and withheld later.</span>}
         {released_at !== null && (
           <span className="block text-xs text-ink-soft">
-            Released <Time at={released_at} as="day" />
+            Released <TimeText at={released_at} as="day" />
             {note !== null && `: ${note}`}
           </span>
         )}

@@ -2,18 +2,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { MarketModel } from "../../../api/types.ts";
-import { marketQuery, nodesQuery } from "../../../data/host.ts";
+import type { MarketModel } from "../../../api/answer-types.ts";
+import { marketQuery, nodesQuery } from "../../../data/host-nodes-and-tokens.ts";
 import { decimalText } from "../../../locale.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { SelectField } from "../../../ui/field.tsx";
+import { SelectField } from "../../../ui/form-fields.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
-import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { MoneyText, moneyColumn } from "../../../ui/money-text.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { CountText } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time-text.tsx";
 
 export function MarketPage() {
   const { node } = useSearch({ from: "/app/host/market" });
@@ -121,7 +121,7 @@ const columnsFor = (slots: number | null): Column<MarketModel>[] => [
       below: ({ node_hour_micro }: MarketModel) =>
         node_hour_micro !== null && (
           <span className="block text-xs text-ink-soft">
-            <Money of={node_hour_micro} as="balance" /> with {slots} {slots === 1 ? "slot" : "slots"}
+            <MoneyText of={node_hour_micro} as="balance" /> with {slots} {slots === 1 ? "slot" : "slots"}
           </span>
         ),
     }),
@@ -132,10 +132,10 @@ function Prices({ of: { price_in_micro_1m: input, price_out_micro_1m: output } }
   if (input === null) return <Nothing />;
   return (
     <>
-      <Money of={String(input)} /> in
+      <MoneyText of={String(input)} /> in
       {output !== null && (
         <>
-          , <Money of={String(output)} /> out
+          , <MoneyText of={String(output)} /> out
         </>
       )}
     </>

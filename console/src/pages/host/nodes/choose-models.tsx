@@ -1,13 +1,13 @@
 /** A dialog that chooses the models that a node serves. The machine's inference engine must provide them. */
 import { useQuery } from "@tanstack/react-query";
-import type { Node, NodeModel } from "../../../api/types.ts";
-import { nodeModelsQuery, useElectModels } from "../../../data/host.ts";
+import type { Node, NodeModel } from "../../../api/answer-types.ts";
+import { nodeModelsQuery, useElectModels } from "../../../data/host-nodes-and-tokens.ts";
 import { usePayoutShare } from "../../../data/price-list.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { Form } from "../../../ui/form.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Money } from "../../../ui/money.tsx";
-import { CountText } from "../../../ui/time.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
+import { CountText } from "../../../ui/time-text.tsx";
 import { toast } from "../../../ui/toast.tsx";
 
 export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { node: Node; onClose: () => void }) {
@@ -67,12 +67,12 @@ function Choice({ model, elected }: { model: NodeModel; elected: boolean }) {
         <span className="block text-xs text-ink-soft">
           {input !== null && (
             <>
-              <Money of={String(input)} /> in
+              <MoneyText of={String(input)} /> in
             </>
           )}
           {output !== null && (
             <>
-              , <Money of={String(output)} /> out
+              , <MoneyText of={String(output)} /> out
             </>
           )}
           {context_limit !== null && (

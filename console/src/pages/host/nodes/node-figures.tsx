@@ -1,13 +1,13 @@
 /** Table cells with a node's figures. */
 import type { ReactNode } from "react";
-import type { HostInsight, ListedNode, NodeStats } from "../../../api/types.ts";
+import type { HostActivity, ListedNode, NodeStats } from "../../../api/answer-types.ts";
 import { Sparkline } from "../../../ui/chart/sparkline.tsx";
 import { Skeleton } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
-import { CountText } from "../../../ui/time.tsx";
-import { formatMeasuredShare } from "./insight-charts.ts";
+import { CountText } from "../../../ui/time-text.tsx";
+import { formatMeasuredShare } from "./activity-charts.ts";
 
-type NodeUse = HostInsight["nodes"][number];
+type NodeUse = HostActivity["nodes"][number];
 
 export interface NodeRow {
   node: ListedNode;
@@ -22,7 +22,7 @@ function Figure({ of: { stats }, children }: { of: NodeRow; children: (stats: No
   return stats === null ? <span className="text-ink-soft">–</span> : children(stats);
 }
 
-export const Slots = ({ of }: { of: NodeRow }) => (
+export const NodeSlots = ({ of }: { of: NodeRow }) => (
   <Figure of={of}>
     {({ connected, busy, slots, draining }) =>
       connected ? (
@@ -35,7 +35,7 @@ export const Slots = ({ of }: { of: NodeRow }) => (
 );
 
 /** The node's utilization in the last 24 hours, as a number and a small chart. */
-export function Utilization({ of: { node, use } }: { of: NodeRow }) {
+export function NodeUtilization({ of: { node, use } }: { of: NodeRow }) {
   if (use === undefined) return <Skeleton className="inline-block h-4 w-24" />;
   if (use === null || use.total.utilisation === null) return <span className="text-ink-soft">–</span>;
   const share = formatMeasuredShare(use.total.utilisation);
@@ -51,7 +51,7 @@ export function Utilization({ of: { node, use } }: { of: NodeRow }) {
 }
 
 /** The speed of the node's fastest model, because an average over models of different sizes says little. */
-export const Speed = ({ of }: { of: NodeRow }) => (
+export const NodeSpeed = ({ of }: { of: NodeRow }) => (
   <Figure of={of}>
     {({ models }) => {
       const fastest = Math.max(0, ...models.map(({ tps_p50 }) => tps_p50 ?? 0));
@@ -65,7 +65,7 @@ export const Speed = ({ of }: { of: NodeRow }) => (
   </Figure>
 );
 
-export const Failures = ({ of }: { of: NodeRow }) => (
+export const NodeFailures = ({ of }: { of: NodeRow }) => (
   <Figure of={of}>
     {({ reliability: { jobs, failures } }) =>
       jobs === 0 ? (

@@ -4,18 +4,18 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Job, JobFilter, NodeDetail } from "../../../api/types.ts";
-import { jobsQuery } from "../../../data/host.ts";
+import type { Job, JobFilter, NodeDetail } from "../../../api/answer-types.ts";
+import { jobsQuery } from "../../../data/host-nodes-and-tokens.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
-import { Drawer, DrawerSection, Fact, FactList, IdLine } from "../../../ui/drawer.tsx";
-import { SelectField } from "../../../ui/field.tsx";
+import { Drawer, DrawerSection, IdLine, Property, PropertyList } from "../../../ui/drawer.tsx";
+import { SelectField } from "../../../ui/form-fields.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
-import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { MoneyText, moneyColumn } from "../../../ui/money-text.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { CountText, DurationText, Time } from "../../../ui/time.tsx";
+import { CountText, DurationText, TimeText } from "../../../ui/time-text.tsx";
 
 const OUTCOMES = [
   { value: "", label: "All outcomes" },
@@ -106,7 +106,7 @@ const COLUMNS: Column<Job>[] = [
     cell: (job) => (
       <>
         <span className="font-medium whitespace-nowrap">
-          <Time at={job.finished_at} />
+          <TimeText at={job.finished_at} />
         </span>
         <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-ink-soft @lg:hidden">
           {job.model}
@@ -144,39 +144,39 @@ function Details({ job }: { job: Job }) {
         </p>
       </div>
       <DrawerSection title="Times">
-        <FactList>
-          <Fact name="Created">
-            <Time at={job.created_at} as="full" />
-          </Fact>
-          <Fact name="Finished">
-            <Time at={job.finished_at} as="full" />
-          </Fact>
-          <Fact name="Queued">
+        <PropertyList>
+          <Property name="Created">
+            <TimeText at={job.created_at} as="full" />
+          </Property>
+          <Property name="Finished">
+            <TimeText at={job.finished_at} as="full" />
+          </Property>
+          <Property name="Queued">
             <DurationText ms={job.queue_ms} />
-          </Fact>
-          <Fact name="First token">
+          </Property>
+          <Property name="First token">
             <DurationText ms={job.ttft_ms} />
-          </Fact>
-          <Fact name="Duration">
+          </Property>
+          <Property name="Duration">
             <DurationText ms={job.duration_ms} />
-          </Fact>
-          <Fact name="Speed">{job.tps === null ? "–" : `${job.tps} tokens/s`}</Fact>
-        </FactList>
+          </Property>
+          <Property name="Speed">{job.tps === null ? "–" : `${job.tps} tokens/s`}</Property>
+        </PropertyList>
       </DrawerSection>
       <DrawerSection title="Work">
-        <FactList>
-          <Fact name="Model">{job.model ?? "–"}</Fact>
-          <Fact name="Tokens in">
+        <PropertyList>
+          <Property name="Model">{job.model ?? "–"}</Property>
+          <Property name="Tokens in">
             <CountText of={job.prompt_tokens} />
-          </Fact>
-          <Fact name="Tokens out">
+          </Property>
+          <Property name="Tokens out">
             <CountText of={job.completion_tokens} />
-          </Fact>
-          <Fact name="Earned">
-            <Money of={job.earned_micro} exact />
+          </Property>
+          <Property name="Earned">
+            <MoneyText of={job.earned_micro} exact />
             {job.own && <span className="text-ink-soft"> from your own request</span>}
-          </Fact>
-        </FactList>
+          </Property>
+        </PropertyList>
       </DrawerSection>
       <p className="text-xs text-ink-soft">
         Prompts and answers are never stored, and hosts cannot see who sent a request.

@@ -1,8 +1,8 @@
 /** A node's results in the last 24 hours, as measured by the gateways. */
-import type { NodeDetail } from "../../../api/types.ts";
+import type { NodeDetail } from "../../../api/answer-types.ts";
 import { Stat, StatGrid } from "../../../ui/card.tsx";
 import { Notice } from "../../../ui/notice.tsx";
-import { CountText } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time-text.tsx";
 
 export function NodeLast24Hours({ stats: { last_day: seen, agent_outdated } }: Pick<NodeDetail, "stats">) {
   return (

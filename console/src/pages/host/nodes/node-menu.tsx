@@ -1,9 +1,9 @@
 /** The menu that renames or retires a node. */
 
 import { useState } from "react";
-import type { Node } from "../../../api/types.ts";
-import { useRenameNode, useRetireNode } from "../../../data/host.ts";
-import { usePermissions } from "../../../data/session.ts";
+import type { Node } from "../../../api/answer-types.ts";
+import { useRenameNode, useRetireNode } from "../../../data/host-nodes-and-tokens.ts";
+import { usePermissions } from "../../../data/signed-in-session.ts";
 import { IconButton } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { Ellipsis, Pencil, Power } from "../../../ui/icons.tsx";

@@ -1,12 +1,12 @@
 /** The models that a node serves, each with its speed, and a button to choose others. */
 import { useState } from "react";
-import type { NodeDetail, NodeStats } from "../../../api/types.ts";
-import { usePermissions } from "../../../data/session.ts";
+import type { NodeDetail, NodeStats } from "../../../api/answer-types.ts";
+import { usePermissions } from "../../../data/signed-in-session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { CountText, DurationText } from "../../../ui/time.tsx";
+import { CountText, DurationText } from "../../../ui/time-text.tsx";
 import { ChooseModelsDialog } from "./choose-models.tsx";
 
 type Row = NodeStats["models"][number];

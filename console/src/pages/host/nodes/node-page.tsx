@@ -1,21 +1,21 @@
 /** The page of one node: state, load, models and machine. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import type { NodeDetail } from "../../../api/types.ts";
-import { nodeQuery, nodeSpotChecksQuery } from "../../../data/host.ts";
-import { MachineFacts } from "../../../nodes/machine-facts.tsx";
-import { explainState, NodeState } from "../../../nodes/node-state.tsx";
+import type { NodeDetail } from "../../../api/answer-types.ts";
+import { nodeQuery, nodeSpotChecksQuery } from "../../../data/host-nodes-and-tokens.ts";
+import { MachineDetails } from "../../../nodes/machine-details.tsx";
+import { explainNodeState, NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { SpotCheckTable } from "../../../nodes/spot-check-table.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Card, PageHeader, Stat, StatGrid } from "../../../ui/card.tsx";
 import { IdLine } from "../../../ui/drawer.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
-import { CountText } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time-text.tsx";
 import { BackToNodes } from "../back-to-nodes.tsx";
-import { NodeInsight } from "./node-insight.tsx";
+import { NodeActivityCharts } from "./node-activity.tsx";
 import { NodeJobs } from "./node-jobs.tsx";
 import { NodeLast24Hours } from "./node-last-24-hours.tsx";
 import { NodeMenu } from "./node-menu.tsx";
@@ -46,7 +46,7 @@ function Details({ node }: { node: NodeDetail }) {
             <span role="status">
               <NodeState of={state} />
             </span>
-            <span>{explainState(state)}</span>
+            <span>{explainNodeState(state)}</span>
           </span>
         }
         actions={
@@ -63,7 +63,7 @@ function Details({ node }: { node: NodeDetail }) {
         <TrustNotice node={node} forHost />
         <Figures stats={stats} />
         <NodeLast24Hours stats={stats} />
-        <NodeInsight id={id} />
+        <NodeActivityCharts id={id} />
         <NodeModels node={node} />
         <Card
           title="Machine"
@@ -82,7 +82,7 @@ function Details({ node }: { node: NodeDetail }) {
             </span>
           }
         >
-          <MachineFacts node={node} />
+          <MachineDetails node={node} />
           <div className="mt-4 text-ink-soft">
             <IdLine id={id} of="node" />
           </div>
@@ -122,7 +122,7 @@ function Figures({ stats }: Pick<NodeDetail, "stats">) {
         <CountText of={today.requests} />
       </Stat>
       <Stat label="Earned today" note="Since midnight UTC">
-        <Money of={today.earned_micro} as="balance" />
+        <MoneyText of={today.earned_micro} as="balance" />
       </Stat>
       <Stat label="Failures" note={`Quarantined at ${failures_max} in ${jobs_window} jobs`}>
         {jobs === 0 ? "–" : `${failures} of ${jobs}`}

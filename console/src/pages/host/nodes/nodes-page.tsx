@@ -1,10 +1,10 @@
 /** A host's nodes with their states, the reasons for these, and their earnings. */
 import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import type { ListedNode } from "../../../api/types.ts";
+import type { ListedNode } from "../../../api/answer-types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
-import { hostInsightQuery, NODES_REFETCH_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
-import { usePermissions } from "../../../data/session.ts";
+import { hostActivityQuery, NODES_REFETCH_MS, nodeQuery, nodesQuery } from "../../../data/host-nodes-and-tokens.ts";
+import { usePermissions } from "../../../data/signed-in-session.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
@@ -13,12 +13,12 @@ import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader, StatGrid } from "../../../ui/card.tsx";
 import { Cpu, Plus } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery, LoadedStat } from "../../../ui/loading-states.tsx";
-import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { MoneyText, moneyColumn } from "../../../ui/money-text.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { CountText } from "../../../ui/time.tsx";
-import { formatMeasuredShare } from "./insight-charts.ts";
-import { Failures, type NodeRow, Slots, Speed, Utilization } from "./node-figures.tsx";
+import { CountText } from "../../../ui/time-text.tsx";
+import { formatMeasuredShare } from "./activity-charts.ts";
+import { NodeFailures, type NodeRow, NodeSlots, NodeSpeed, NodeUtilization } from "./node-figures.tsx";
 
 /** The maximum requests per second for node statistics, however many nodes there are. */
 const QUESTIONS_A_SECOND = 2;
@@ -86,7 +86,7 @@ function NodeTable({ nodes }: { nodes: ListedNode[] }) {
   const navigate = useNavigate();
   const refetchInterval = Math.max(NODES_REFETCH_MS, (nodes.length * 1000) / QUESTIONS_A_SECOND);
   const details = useQueries({ queries: nodes.map(({ id }) => ({ ...nodeQuery(id), refetchInterval })) });
-  const insight = useQuery(hostInsightQuery("24h"));
+  const insight = useQuery(hostActivityQuery("24h"));
   const rows = nodes.map((node, i): NodeRow => {
     const { data, isError } = details[i] ?? {};
     const use = insight.data?.nodes.find((each) => each.node === node.id);
@@ -110,7 +110,7 @@ function NodeTable({ nodes }: { nodes: ListedNode[] }) {
 
 function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
   const money = useQuery(hostMoneyQuery);
-  const insight = useQuery(hostInsightQuery("24h"));
+  const insight = useQuery(hostActivityQuery("24h"));
   return (
     <StatGrid label="At a glance">
       <LoadedStat
@@ -132,18 +132,18 @@ function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
         {({ total }) => formatMeasuredShare(total.utilisation)}
       </LoadedStat>
       <LoadedStat query={money} label="Earned today" note={() => "Since midnight UTC"}>
-        {({ today_micro }) => <Money of={today_micro} as="balance" />}
+        {({ today_micro }) => <MoneyText of={today_micro} as="balance" />}
       </LoadedStat>
       <LoadedStat
         query={money}
         label="Pending payout"
         note={({ balance }) => (
           <>
-            <Money of={balance.paid_out_micro} as="balance" /> paid so far
+            <MoneyText of={balance.paid_out_micro} as="balance" /> paid so far
           </>
         )}
       >
-        {({ balance }) => <Money of={balance.pending_micro} as="balance" />}
+        {({ balance }) => <MoneyText of={balance.pending_micro} as="balance" />}
       </LoadedStat>
     </StatGrid>
   );
@@ -162,16 +162,16 @@ const COLUMNS: Column<NodeRow>[] = [
           {row.node.models.join(", ") || "no models chosen"}
         </span>
         <span className="mt-1 block @lg:hidden">
-          <Slots of={row} />
+          <NodeSlots of={row} />
         </span>
       </>
     ),
   },
   { title: "State", cell: ({ node }) => <NodeState of={node.state} /> },
-  { title: "Slots", from: "sm", cell: (row) => <Slots of={row} /> },
-  { title: "Utilisation, 24 h", from: "lg", cell: (row) => <Utilization of={row} /> },
-  { title: "Speed", from: "xl", align: "right", cell: (row) => <Speed of={row} /> },
-  { title: "Failures", from: "xl", align: "right", cell: (row) => <Failures of={row} /> },
+  { title: "Slots", from: "sm", cell: (row) => <NodeSlots of={row} /> },
+  { title: "Utilisation, 24 h", from: "lg", cell: (row) => <NodeUtilization of={row} /> },
+  { title: "Speed", from: "xl", align: "right", cell: (row) => <NodeSpeed of={row} /> },
+  { title: "Failures", from: "xl", align: "right", cell: (row) => <NodeFailures of={row} /> },
   moneyColumn({
     title: "Earned today",
     from: "md",

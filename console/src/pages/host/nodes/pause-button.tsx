@@ -1,8 +1,8 @@
 /** Pauses or resumes a node. Requests in flight finish first. */
 
-import type { Node } from "../../../api/types.ts";
-import { usePauseOrResumeNode } from "../../../data/host.ts";
-import { usePermissions } from "../../../data/session.ts";
+import type { Node } from "../../../api/answer-types.ts";
+import { usePauseOrResumeNode } from "../../../data/host-nodes-and-tokens.ts";
+import { usePermissions } from "../../../data/signed-in-session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Pause, Play } from "../../../ui/icons.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";

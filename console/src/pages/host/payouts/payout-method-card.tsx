@@ -2,14 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { payoutMethodQuery, useRemovePayoutMethod } from "../../../data/host-payouts.ts";
-import { usePermissions } from "../../../data/session.ts";
+import { usePermissions } from "../../../data/signed-in-session.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
-import { Fact, FactList } from "../../../ui/drawer.tsx";
+import { Property, PropertyList } from "../../../ui/drawer.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { PayoutMethodDialog } from "./payout-method-dialog.tsx";
 import { PAYOUT_METHOD_TEXTS } from "./payout-method-texts.ts";
@@ -33,15 +33,15 @@ export function PayoutMethodCard() {
                 No payout method is set, so the operators cannot pay you. Enter a bank account or a PayPal account.
               </p>
             ) : (
-              <FactList>
-                <Fact name="Sent to">{method.label}</Fact>
-                <Fact name="Kind">{PAYOUT_METHOD_TEXTS[method.kind].label}</Fact>
-                <Fact name="Name on the account">{method.holder}</Fact>
-                <Fact name="Changed">
-                  <Time at={method.changed_at} as="full" />
+              <PropertyList>
+                <Property name="Sent to">{method.label}</Property>
+                <Property name="Kind">{PAYOUT_METHOD_TEXTS[method.kind].label}</Property>
+                <Property name="Name on the account">{method.holder}</Property>
+                <Property name="Changed">
+                  <TimeText at={method.changed_at} as="full" />
                   {method.changed_by !== null && ` by ${method.changed_by}`}
-                </Fact>
-              </FactList>
+                </Property>
+              </PropertyList>
             )}
             {may("pay") && (
               <div className="mt-4 flex flex-wrap gap-2">

@@ -3,12 +3,12 @@
  * console.
  */
 import { useState } from "react";
-import type { NewPayoutMethod } from "../../../api/types.ts";
+import type { NewPayoutMethod } from "../../../api/answer-types.ts";
 import { useSetPayoutMethod } from "../../../data/host-payouts.ts";
-import { useMe } from "../../../data/session.ts";
+import { useMe } from "../../../data/signed-in-session.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { findFieldError, SelectField, TextField } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
+import { findFieldError, SelectField, TextField } from "../../../ui/form-fields.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { PAYOUT_METHOD_KINDS, PAYOUT_METHOD_TEXTS } from "./payout-method-texts.ts";
 

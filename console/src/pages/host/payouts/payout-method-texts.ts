@@ -1,5 +1,5 @@
 /** The names of payout methods, and the fields that each kind needs. */
-import type { NewPayoutMethod } from "../../../api/types.ts";
+import type { NewPayoutMethod } from "../../../api/answer-types.ts";
 
 type PayoutMethodKind = NewPayoutMethod["kind"];
 

@@ -1,6 +1,6 @@
 /** A host's payouts: the amount owed, the payout method, and past payouts. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import type { HostPayout } from "../../../api/types.ts";
+import type { HostPayout } from "../../../api/answer-types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { hostPayoutsQuery } from "../../../data/host-payouts.ts";
 import { RoleNote } from "../../../team/role-note.tsx";
@@ -8,11 +8,11 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader, Stat, StatGrid } from "../../../ui/card.tsx";
 import { Banknote } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { MoneyText, moneyColumn } from "../../../ui/money-text.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { PayoutMethodCard } from "./payout-method-card.tsx";
 
 export function HostPayoutsPage() {
@@ -30,16 +30,16 @@ export function HostPayoutsPage() {
           {({ balance }) => (
             <StatGrid label="Earnings and payouts">
               <Stat label="Pending payout" note="Earned, not yet paid out">
-                <Money of={balance.pending_micro} as="balance" />
+                <MoneyText of={balance.pending_micro} as="balance" />
               </Stat>
               <Stat label="Held back" note="Part of pending, still in the hold-back period">
-                <Money of={balance.held_back_micro} as="balance" />
+                <MoneyText of={balance.held_back_micro} as="balance" />
               </Stat>
               <Stat label="Paid out" note="All time">
-                <Money of={balance.paid_out_micro} as="balance" />
+                <MoneyText of={balance.paid_out_micro} as="balance" />
               </Stat>
               <Stat label="Set-off" note="Deducted for debts of the owners">
-                <Money of={balance.set_off_micro} as="balance" />
+                <MoneyText of={balance.set_off_micro} as="balance" />
               </Stat>
             </StatGrid>
           )}
@@ -70,7 +70,7 @@ const COLUMNS: Column<HostPayout>[] = [
     cell: ({ payout, created_at }) => (
       <>
         <span className="block font-medium">
-          <Time at={created_at} as="full" />
+          <TimeText at={created_at} as="full" />
         </span>
         <code className="block truncate font-mono text-xs text-ink-soft">{payout}</code>
       </>
@@ -86,7 +86,7 @@ const COLUMNS: Column<HostPayout>[] = [
       ) : (
         <>
           <span className="block">
-            <Time at={paid_at} as="day" />
+            <TimeText at={paid_at} as="day" />
           </span>
           <span className="block text-xs text-ink-soft">{paid_to ?? "method not recorded"}</span>
         </>

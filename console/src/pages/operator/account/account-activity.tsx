@@ -1,20 +1,20 @@
 /** Requests, errors and amounts of one account over a time range. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { AccountActivity } from "../../../api/types.ts";
-import { accountActivityQuery } from "../../../data/account-page.ts";
+import type { AccountActivity } from "../../../api/answer-types.ts";
+import { accountActivityQuery } from "../../../data/operator-account-page.ts";
+import { parseMicro } from "../../../dollar-amounts.ts";
 import { formatPercent } from "../../../locale.ts";
-import { parseMicro } from "../../../money.ts";
 import { type BucketedRange, RANGE_TEXTS } from "../../../time-range.ts";
 import { Card, Stat, StatGrid } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../../ui/chart/chart-placeholder.tsx";
-import { formatBucketTick, formatMoneyTick } from "../../../ui/chart/labels.ts";
-import { stackAmounts } from "../../../ui/chart/stacked.ts";
+import { stackAmounts } from "../../../ui/chart/stack-amounts.ts";
+import { formatBucketTick, formatMoneyTick } from "../../../ui/chart/tick-labels.ts";
 import { usePreviousPeriod } from "../../../ui/chart/use-previous-period.ts";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Money } from "../../../ui/money.tsx";
-import { CountText, formatCount } from "../../../ui/time.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
+import { CountText, formatCount } from "../../../ui/time-text.tsx";
 
 const DAY_S = 86_400;
 const ENDED = [
@@ -63,7 +63,7 @@ function Course({ id, activity }: { id: string; activity: AccountActivity }) {
     <div className="flex flex-col gap-5">
       <StatGrid label="Activity">
         <Stat label={amount} note={`in ${words}`}>
-          <Money of={total.amount_micro} as="balance" />
+          <MoneyText of={total.amount_micro} as="balance" />
         </Stat>
         <Stat label={kind === "builder" ? "Requests" : "Requests served"} note={`in ${words}`}>
           <CountText of={total.requests} />

@@ -1,10 +1,10 @@
 /** The latest audit log entries about an account, its keys and its nodes. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { auditQuery } from "../../../data/platform.ts";
+import { auditQuery } from "../../../data/platform-overview.ts";
 import { Card } from "../../../ui/card.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { AuditEntry, AuditOutcome } from "../audit/audit-entry.tsx";
 
 const SHOWN_MAX = 10;
@@ -36,7 +36,7 @@ export function AccountAudit({ id }: { id: string }) {
                   <div className="min-w-0">
                     <AuditEntry action={action} />
                     <p className="mt-0.5 text-xs text-ink-soft">
-                      <Time at={action.at} as="full" />
+                      <TimeText at={action.at} as="full" />
                     </p>
                   </div>
                   <AuditOutcome of={action.outcome} />

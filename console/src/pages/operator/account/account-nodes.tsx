@@ -1,7 +1,7 @@
 /** A host's nodes, with links to their details on the operators' nodes page. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { PlatformNode } from "../../../api/types.ts";
+import type { PlatformNode } from "../../../api/answer-types.ts";
 import { platformNodesQuery } from "../../../data/platform-nodes.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
 import { Card } from "../../../ui/card.tsx";
@@ -9,7 +9,7 @@ import { Cpu } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 
 export function AccountNodes({ id }: { id: string }) {
   const nodes = useInfiniteQuery(platformNodesQuery({ host: id }));
@@ -46,7 +46,7 @@ const COLUMNS: Column<PlatformNode>[] = [
     from: "md",
     cell: ({ created_at }) => (
       <span className="whitespace-nowrap">
-        <Time at={created_at} as="day" />
+        <TimeText at={created_at} as="day" />
       </span>
     ),
   },

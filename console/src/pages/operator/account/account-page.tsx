@@ -1,19 +1,19 @@
 /** One account for operators: activity, balances, keys or nodes, members, and audit log. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import type { PlatformAccount } from "../../../api/types.ts";
+import type { PlatformAccount } from "../../../api/answer-types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
 import { BUCKETED_RANGES } from "../../../time-range.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { FactList, IdLine } from "../../../ui/drawer.tsx";
+import { IdLine, PropertyList } from "../../../ui/drawer.tsx";
 import { ArrowLeft } from "../../../ui/icons.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { AccountActions } from "../accounts/account-actions.tsx";
-import { AccountState, MoneyFacts } from "../accounts/account-facts.tsx";
 import { AccountKeys } from "../accounts/account-keys.tsx";
+import { AccountMoneySummary, AccountState } from "../accounts/account-summary.tsx";
 import { AccountActivityCard } from "./account-activity.tsx";
 import { AccountAudit } from "./account-audit.tsx";
 import { AccountNodes } from "./account-nodes.tsx";
@@ -64,9 +64,9 @@ function Details({ account }: { account: PlatformAccount }) {
         <div className="grid grid-cols-1 gap-5 xl:grid-cols-2">
           <Card title="Account">
             <div className="flex flex-col gap-4">
-              <FactList>
-                <MoneyFacts account={account} />
-              </FactList>
+              <PropertyList>
+                <AccountMoneySummary account={account} />
+              </PropertyList>
               <IdLine id={id} of="account" />
             </div>
           </Card>

@@ -1,16 +1,16 @@
 /** A host's payouts and the amount owed. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { AccountPayout } from "../../../api/types.ts";
-import { accountPayoutsQuery } from "../../../data/account-page.ts";
+import type { AccountPayout } from "../../../api/answer-types.ts";
+import { accountPayoutsQuery } from "../../../data/operator-account-page.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, Stat, StatGrid } from "../../../ui/card.tsx";
 import { Banknote } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
-import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { MoneyText, moneyColumn } from "../../../ui/money-text.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 
 export function AccountPayouts({ id }: { id: string }) {
   const payouts = useInfiniteQuery(accountPayoutsQuery(id));
@@ -21,22 +21,22 @@ export function AccountPayouts({ id }: { id: string }) {
       {balance !== null && (
         <StatGrid label="Earnings and payouts">
           <Stat label="Owed" note="Earned, not yet paid out">
-            <Money of={balance.pending_micro} as="balance" />
+            <MoneyText of={balance.pending_micro} as="balance" />
           </Stat>
           <Stat label="Held back" note="Still in the hold-back period">
-            <Money of={balance.held_back_micro} as="balance" />
+            <MoneyText of={balance.held_back_micro} as="balance" />
           </Stat>
           <Stat label="Paid out" note="All time">
-            <Money of={balance.paid_out_micro} as="balance" />
+            <MoneyText of={balance.paid_out_micro} as="balance" />
           </Stat>
           <Stat label="Set-off" note="Deducted for debts of its owners">
-            <Money of={balance.set_off_micro} as="balance" />
+            <MoneyText of={balance.set_off_micro} as="balance" />
           </Stat>
           <Stat label="Withheld" note="Not released">
-            <Money of={balance.withheld_micro} as="balance" />
+            <MoneyText of={balance.withheld_micro} as="balance" />
           </Stat>
           <Stat label="Own requests" note="Of all earnings, paid by its own owners">
-            <Money of={balance.own_micro} as="balance" />
+            <MoneyText of={balance.own_micro} as="balance" />
           </Stat>
         </StatGrid>
       )}
@@ -62,7 +62,7 @@ const COLUMNS: Column<AccountPayout>[] = [
       <>
         <span className="block truncate font-medium">{note || payout}</span>
         <span className="block text-xs text-ink-soft">
-          <Time at={created_at} as="day" />
+          <TimeText at={created_at} as="day" />
         </span>
       </>
     ),

@@ -1,15 +1,15 @@
 /** A builder's statement: a row for each day's usage and for each transfer, with the balance after it. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { AccountStatementRow } from "../../../api/types.ts";
-import { accountStatementQuery } from "../../../data/account-page.ts";
-import { formatUtcDay } from "../../../time.ts";
+import type { AccountStatementRow } from "../../../api/answer-types.ts";
+import { accountStatementQuery } from "../../../data/operator-account-page.ts";
+import { formatUtcDay } from "../../../format-time.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { formatCount, Time } from "../../../ui/time.tsx";
+import { formatCount, TimeText } from "../../../ui/time-text.tsx";
 
 export function AccountStatement({ id }: { id: string }) {
   const statement = useInfiniteQuery(accountStatementQuery(id));
@@ -35,7 +35,7 @@ const COLUMNS: Column<AccountStatementRow>[] = [
     cell: (row) => (
       <>
         <span className="whitespace-nowrap">
-          {row.day === null ? row.at !== null && <Time at={row.at} as="full" /> : `${formatUtcDay(row.day)} UTC`}
+          {row.day === null ? row.at !== null && <TimeText at={row.at} as="full" /> : `${formatUtcDay(row.day)} UTC`}
         </span>
         <span className="block text-xs wrap-anywhere text-ink-soft @2xl:hidden">
           {row.kind}: {purposeOf(row)}

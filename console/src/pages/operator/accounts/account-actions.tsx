@@ -1,6 +1,6 @@
 /** The buttons for operators' actions on an account. */
 import { useState } from "react";
-import type { PlatformAccount } from "../../../api/types.ts";
+import type { PlatformAccount } from "../../../api/answer-types.ts";
 import { Button } from "../../../ui/button.tsx";
 import { GrantCreditDialog } from "./grant-credit-dialog.tsx";
 import { SuspensionDialog } from "./suspension-dialog.tsx";

@@ -1,13 +1,13 @@
 /** The details of one account, with operators' actions. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { PlatformAccount } from "../../../api/types.ts";
+import type { PlatformAccount } from "../../../api/answer-types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
-import { Drawer, DrawerSection, Fact, FactList, IdLine } from "../../../ui/drawer.tsx";
+import { Drawer, DrawerSection, IdLine, Property, PropertyList } from "../../../ui/drawer.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { AccountActions } from "./account-actions.tsx";
-import { AccountState, MoneyFacts } from "./account-facts.tsx";
 import { AccountKeys } from "./account-keys.tsx";
+import { AccountMoneySummary, AccountState } from "./account-summary.tsx";
 
 export function AccountDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
   const account = useQuery({ ...accountQuery(id ?? ""), enabled: id !== undefined });
@@ -23,17 +23,17 @@ function Details({ account }: { account: PlatformAccount }) {
   return (
     <div className="flex flex-col gap-6">
       <IdLine id={id} of="account" />
-      <FactList>
-        <Fact name="Type">{kind}</Fact>
-        <Fact name="State">
+      <PropertyList>
+        <Property name="Type">{kind}</Property>
+        <Property name="State">
           <AccountState account={account} />
-        </Fact>
-        <Fact name="Owners">{owners.join(", ") || "none"}</Fact>
+        </Property>
+        <Property name="Owners">{owners.join(", ") || "none"}</Property>
         {members.length > 0 && (
-          <Fact name="Team">{members.map(({ email, role }) => `${email} (${role})`).join(", ")}</Fact>
+          <Property name="Team">{members.map(({ email, role }) => `${email} (${role})`).join(", ")}</Property>
         )}
-        <MoneyFacts account={account} />
-      </FactList>
+        <AccountMoneySummary account={account} />
+      </PropertyList>
       <AccountActions account={account} />
       <Link to="/operator/accounts/$id" params={{ id }} className="text-accent underline-offset-2 hover:underline">
         Account page: activity, {kind === "builder" ? "statement" : "earnings, payouts"} and audit log

@@ -1,15 +1,15 @@
 /** An account's keys with spending and limits. Operators can change the limits. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { PlatformKey } from "../../../api/types.ts";
+import type { PlatformKey } from "../../../api/answer-types.ts";
 import { accountKeysQuery } from "../../../data/platform-accounts.ts";
 import { BudgetBars } from "../../../keys/budget-bar.tsx";
 import { AllowedModels, KeyBadges, KeyExpiry } from "../../../keys/key-state.tsx";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Money } from "../../../ui/money.tsx";
-import { CountText, Time } from "../../../ui/time.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
+import { CountText, TimeText } from "../../../ui/time-text.tsx";
 import { KeyLimitsDialog } from "./key-limits.tsx";
 
 export function AccountKeys({ accountId }: { accountId: string }) {
@@ -43,13 +43,13 @@ function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void 
         <p className="truncate font-medium">{name}</p>
         <code className="block truncate font-mono text-xs text-ink-soft">{start}_…</code>
         <p className="mt-0.5 text-xs text-ink-soft">
-          <Money of={spend.charge_micro} /> this month, <CountText of={spend.requests} />{" "}
+          <MoneyText of={spend.charge_micro} /> this month, <CountText of={spend.requests} />{" "}
           {spend.requests === 1 ? "request" : "requests"} ·{" "}
           {last_used_at === null ? (
             "never used"
           ) : (
             <>
-              used <Time at={last_used_at} as="ago" />
+              used <TimeText at={last_used_at} as="ago" />
             </>
           )}
         </p>

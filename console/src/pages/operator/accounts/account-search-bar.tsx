@@ -1,6 +1,6 @@
 /** The account search. An ID opens its account at once; other text is searched in names and email addresses. */
 import { useState } from "react";
-import type { AccountSearch } from "../../../api/types.ts";
+import type { AccountSearch } from "../../../api/answer-types.ts";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { SegmentedChoice } from "../../../ui/segmented-choice.tsx";
 

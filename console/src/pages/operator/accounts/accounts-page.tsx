@@ -1,16 +1,16 @@
 /** All accounts for operators, found by name, owner or ID, with actions. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import type { PlatformAccount } from "../../../api/types.ts";
+import type { PlatformAccount } from "../../../api/answer-types.ts";
 import { accountsQuery } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Users } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { AccountDrawer } from "./account-drawer.tsx";
 import { AccountSearchBar } from "./account-search-bar.tsx";
 import type { AccountsSearch } from "./accounts-search.ts";
@@ -86,7 +86,7 @@ const COLUMNS: Column<PlatformAccount>[] = [
       ),
   }),
   moneyColumn({ title: "Held", from: "lg", of: ({ held_micro }) => held_micro }),
-  { title: "Created", from: "md", cell: ({ created_at }) => <Time at={created_at} as="day" /> },
+  { title: "Created", from: "md", cell: ({ created_at }) => <TimeText at={created_at} as="day" /> },
   {
     title: "Page",
     hideTitle: true,

@@ -1,5 +1,5 @@
 /** The account search in the URL's query parameters. */
-import type { AccountSearch } from "../../../api/types.ts";
+import type { AccountSearch } from "../../../api/answer-types.ts";
 
 export interface AccountsSearch extends AccountSearch {
   /** The account whose details are open. */

@@ -1,13 +1,13 @@
 /** A dialog that grants credit. The reason appears on the builder's statement. */
 import { useState } from "react";
-import type { PlatformAccount } from "../../../api/types.ts";
+import type { PlatformAccount } from "../../../api/answer-types.ts";
 import { useGrantCredit } from "../../../data/platform-accounts.ts";
-import { formatDollarsForInput, formatExactDollars, parseMicro, toWholeMicro } from "../../../money.ts";
+import { formatDollarsForInput, formatExactDollars, parseMicro, toWholeMicro } from "../../../dollar-amounts.ts";
 import { parseDollars } from "../../../parse-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { findFieldError, TextField } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
+import { findFieldError, TextField } from "../../../ui/form-fields.tsx";
 import { toast } from "../../../ui/toast.tsx";
 
 export function GrantCreditDialog({

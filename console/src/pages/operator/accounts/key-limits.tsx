@@ -1,11 +1,11 @@
 /** A dialog that sets a key's own limits. An empty field means the platform's default. */
 import { useState } from "react";
-import type { PlatformKey } from "../../../api/types.ts";
+import type { PlatformKey } from "../../../api/answer-types.ts";
 import { useSetKeyLimits } from "../../../data/platform-accounts.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { findFieldError, TextField } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
-import { formatCount } from "../../../ui/time.tsx";
+import { findFieldError, TextField } from "../../../ui/form-fields.tsx";
+import { formatCount } from "../../../ui/time-text.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { parseWholeNumber } from "../../../whole-number.ts";
 

@@ -1,5 +1,5 @@
 /** A dialog that suspends or restores an account, with a reason for the audit log. */
-import type { PlatformAccount } from "../../../api/types.ts";
+import type { PlatformAccount } from "../../../api/answer-types.ts";
 import { useSetSuspension } from "../../../data/platform-accounts.ts";
 import { toast } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";

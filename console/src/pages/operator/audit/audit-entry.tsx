@@ -1,6 +1,6 @@
 /** One entry of the audit log as a sentence with links. */
 import { Link } from "@tanstack/react-router";
-import type { OperatorAction } from "../../../api/types.ts";
+import type { OperatorAction } from "../../../api/answer-types.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { formatAuditSentence } from "./audit-sentences.ts";
 

@@ -1,11 +1,11 @@
 /** The filters above the audit log. Each change updates the URL at once. */
 
 import { useState } from "react";
-import type { AuditFilter } from "../../../api/types.ts";
+import type { AuditFilter } from "../../../api/answer-types.ts";
 import { Button } from "../../../ui/button.tsx";
-import { classes } from "../../../ui/classes.ts";
-import { DateField, SelectField } from "../../../ui/field.tsx";
+import { DateField, SelectField } from "../../../ui/form-fields.tsx";
 import { SlidersHorizontal, X } from "../../../ui/icons.tsx";
+import { joinClasses } from "../../../ui/join-classes.ts";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { AUDIT_OUTCOME_NAMES } from "./audit-search.ts";
 import { ACTION_NAMES, nameAction } from "./audit-sentences.ts";
@@ -55,7 +55,7 @@ export function AuditFilters({ filter, onChange }: Props) {
       </Button>
       <div
         id="audit-filters"
-        className={classes(
+        className={joinClasses(
           "gap-2 max-md:mt-3 md:grid md:grid-cols-3 xl:grid-cols-[repeat(3,minmax(0,1fr))_auto]",
           unfolded ? "grid" : "hidden",
         )}

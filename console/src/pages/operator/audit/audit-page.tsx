@@ -4,16 +4,16 @@
  */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { saveFile } from "../../../api/client.ts";
-import type { AuditFilter, OperatorAction } from "../../../api/types.ts";
-import { auditQuery } from "../../../data/platform.ts";
+import type { AuditFilter, OperatorAction } from "../../../api/answer-types.ts";
+import { saveFile } from "../../../api/api-client.ts";
+import { auditQuery } from "../../../data/platform-overview.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { ScrollText } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { AuditEntry, AuditOutcome } from "./audit-entry.tsx";
 import { AuditFilters } from "./audit-filters.tsx";
 import { convertToApiFilter, readAuditSearch } from "./audit-search.ts";
@@ -64,7 +64,7 @@ const COLUMNS: Column<OperatorAction>[] = [
       <>
         <AuditEntry action={action} />
         <span className="mt-0.5 block text-xs text-ink-soft @2xl:hidden">
-          <Time at={action.at} as="full" />
+          <TimeText at={action.at} as="full" />
         </span>
       </>
     ),
@@ -74,7 +74,7 @@ const COLUMNS: Column<OperatorAction>[] = [
     from: "md",
     cell: ({ at }) => (
       <span className="whitespace-nowrap">
-        <Time at={at} />
+        <TimeText at={at} />
       </span>
     ),
   },

@@ -1,5 +1,5 @@
 /** The audit log's filters in the URL's query parameters, so that a view can be bookmarked and shared. */
-import type { AuditFilter } from "../../../api/types.ts";
+import type { AuditFilter } from "../../../api/answer-types.ts";
 import { computeLocalDayStart } from "../../requests/requests-search.ts";
 import { ACTION_NAMES } from "./audit-sentences.ts";
 

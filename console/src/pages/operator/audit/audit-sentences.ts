@@ -1,6 +1,6 @@
 /** Describes entries of the audit log in sentences. Pure. */
-import type { OperatorAction } from "../../../api/types.ts";
-import { formatExactDollars, parseMicro } from "../../../money.ts";
+import type { OperatorAction } from "../../../api/answer-types.ts";
+import { formatExactDollars, parseMicro } from "../../../dollar-amounts.ts";
 
 type Details = Record<string, unknown>;
 

@@ -1,14 +1,14 @@
 /** The page of the ledger check, which recomputes every figure from the entries and shows one result. */
 import { useQuery } from "@tanstack/react-query";
-import type { LedgerCheckResult } from "../../../api/types.ts";
-import { ledgerCheckQuery, useCheckLedger } from "../../../data/platform.ts";
+import type { LedgerCheckResult } from "../../../api/answer-types.ts";
+import { ledgerCheckQuery, useCheckLedger } from "../../../data/platform-overview.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Check, RefreshCw, X } from "../../../ui/icons.tsx";
 import { LoadedQuery, Loading } from "../../../ui/loading-states.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { isFirstLoad, PageSections } from "../../../ui/page-sections.tsx";
-import { CountText, Time } from "../../../ui/time.tsx";
+import { CountText, TimeText } from "../../../ui/time-text.tsx";
 
 export function LedgerPage() {
   const check = useQuery(ledgerCheckQuery);
@@ -56,7 +56,7 @@ function Verdict({ result: { balanced, checks, at } }: { result: LedgerCheckResu
       }
     >
       <p className="text-ink-soft">
-        {checks.length} checks over <CountText of={looked} /> records, <Time at={at} as="full" />
+        {checks.length} checks over <CountText of={looked} /> records, <TimeText at={at} as="full" />
       </p>
     </Notice>
   );

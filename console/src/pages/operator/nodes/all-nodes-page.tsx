@@ -2,17 +2,17 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import type { NodeSearch, PlatformNode } from "../../../api/types.ts";
+import type { NodeSearch, PlatformNode } from "../../../api/answer-types.ts";
 import { platformNodesQuery } from "../../../data/platform-nodes.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
-import { explainQuarantine } from "../../../nodes/quarantine.ts";
+import { explainQuarantine } from "../../../nodes/quarantine-texts.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Cpu } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { NodeDrawer } from "./node-drawer.tsx";
 import { NodeSearchBar } from "./node-search-bar.tsx";
 import { SpotChecks } from "./spot-checks.tsx";
@@ -96,5 +96,5 @@ const COLUMNS: Column<PlatformNode>[] = [
     ),
   },
   { title: "Agent", from: "xl", cell: ({ agent }) => agent },
-  { title: "Registered", from: "lg", cell: ({ created_at }) => <Time at={created_at} as="day" /> },
+  { title: "Registered", from: "lg", cell: ({ created_at }) => <TimeText at={created_at} as="day" /> },
 ];

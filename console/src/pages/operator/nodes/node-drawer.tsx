@@ -2,7 +2,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { PlatformNodeDetail } from "../../../api/types.ts";
+import type { PlatformNodeDetail } from "../../../api/answer-types.ts";
 import {
   platformNodeChecksQuery,
   platformNodeQuery,
@@ -10,18 +10,18 @@ import {
   useQuarantineNode,
   useReleaseNodeFromQuarantine,
 } from "../../../data/platform-nodes.ts";
-import { MachineFacts } from "../../../nodes/machine-facts.tsx";
-import { explainState, NodeState } from "../../../nodes/node-state.tsx";
+import { MachineDetails } from "../../../nodes/machine-details.tsx";
+import { explainNodeState, NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { SpotCheckTable } from "../../../nodes/spot-check-table.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
-import { Drawer, DrawerSection, Fact, FactList, IdLine } from "../../../ui/drawer.tsx";
+import { Drawer, DrawerSection, IdLine, Property, PropertyList } from "../../../ui/drawer.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
-import { Money } from "../../../ui/money.tsx";
-import { CountText, DurationText } from "../../../ui/time.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
+import { CountText, DurationText } from "../../../ui/time-text.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
@@ -50,36 +50,36 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
         <IdLine id={id} of="node" />
         <p role="status" className="mt-2 flex flex-wrap items-center gap-2">
           <NodeState of={state} />
-          <span className="text-ink-soft">{explainState(state)}</span>
+          <span className="text-ink-soft">{explainNodeState(state)}</span>
         </p>
       </div>
       {quarantine !== null && state === "quarantined" && <QuarantineNotice name={name} quarantine={quarantine} />}
       <TrustNotice node={node} action={node.withheld !== null && <Clear node={node} />} />
       <QuarantineActions node={node} />
       <DrawerSection title="Load">
-        <FactList>
-          <Fact name="Slots">
+        <PropertyList>
+          <Property name="Slots">
             {stats.connected ? (
               <Meter label="Slots" value={stats.busy} max={stats.slots} word="busy" />
             ) : (
               "not connected"
             )}
-          </Fact>
-          <Fact name="Today">
+          </Property>
+          <Property name="Today">
             <CountText of={stats.today.requests} /> {stats.today.requests === 1 ? "request" : "requests"},{" "}
-            <Money of={stats.today.earned_micro} as="balance" /> earned
-          </Fact>
-          <Fact name="Failures">
+            <MoneyText of={stats.today.earned_micro} as="balance" /> earned
+          </Property>
+          <Property name="Failures">
             {stats.reliability.jobs === 0
               ? "no jobs yet"
               : `${stats.reliability.failures} in the last ${stats.reliability.jobs} jobs`}
-          </Fact>
-          <Fact name="Last 24 hours">
+          </Property>
+          <Property name="Last 24 hours">
             <CountText of={stats.last_day.answers} /> answered well, <CountText of={stats.last_day.failures} /> failed,{" "}
             <CountText of={stats.last_day.silences} /> silent, <CountText of={stats.last_day.refusals} /> refused,{" "}
             <CountText of={stats.last_day.late_acceptances} /> accepted late
-          </Fact>
-          <Fact name="Money">
+          </Property>
+          <Property name="Money">
             <Link
               to="/operator/payouts"
               search={{ node: id }}
@@ -88,8 +88,8 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
             >
               Withheld shares
             </Link>
-          </Fact>
-          <Fact name="Host">
+          </Property>
+          <Property name="Host">
             <Link
               to="/operator/accounts"
               search={{ account }}
@@ -101,16 +101,16 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
             <Button size="small" className="mt-1.5" onClick={() => onHost(account)}>
               All nodes of this host
             </Button>
-          </Fact>
-        </FactList>
+          </Property>
+        </PropertyList>
       </DrawerSection>
       <DrawerSection title="Models">
         {stats.models.length === 0 ? (
           <p className="text-ink-soft">No models chosen.</p>
         ) : (
-          <FactList>
+          <PropertyList>
             {stats.models.map(({ model, ttft_p50_ms, tps_p50 }) => (
-              <Fact key={model} name={model}>
+              <Property key={model} name={model}>
                 {ttft_p50_ms === null && (stats.connected ? "not measured yet" : "–")}
                 {ttft_p50_ms !== null && (
                   <>
@@ -122,13 +122,13 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
                     )}
                   </>
                 )}
-              </Fact>
+              </Property>
             ))}
-          </FactList>
+          </PropertyList>
         )}
       </DrawerSection>
       <DrawerSection title="Machine">
-        <MachineFacts node={node} />
+        <MachineDetails node={node} />
       </DrawerSection>
       <DrawerSection title="Spot checks">
         {node.unusual_lengths.map(({ model, compared, ranks: [shortest, , , longest] }) => (

@@ -1,10 +1,10 @@
 /** The node search: by part of a name, by a host's ID, and by state. */
 
 import { useState } from "react";
-import type { NodeSearch, NodeState } from "../../../api/types.ts";
+import type { NodeSearch, NodeState } from "../../../api/answer-types.ts";
 import { NODE_STATES } from "../../../nodes/node-state.tsx";
 import { IconButton } from "../../../ui/button.tsx";
-import { SelectField } from "../../../ui/field.tsx";
+import { SelectField } from "../../../ui/form-fields.tsx";
 import { X } from "../../../ui/icons.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 

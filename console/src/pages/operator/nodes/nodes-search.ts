@@ -1,5 +1,5 @@
 /** The node search in the URL's query parameters. */
-import type { NodeSearch, NodeState } from "../../../api/types.ts";
+import type { NodeSearch, NodeState } from "../../../api/answer-types.ts";
 import { NODE_STATES } from "../../../nodes/node-state.tsx";
 
 interface NodesSearch extends NodeSearch {

@@ -2,16 +2,16 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ModelChecks, NodeChecks } from "../../../api/types.ts";
+import type { ModelChecks, NodeChecks } from "../../../api/answer-types.ts";
 import { platformSpotChecksQuery } from "../../../data/platform-nodes.ts";
 import { formatWithDecimals } from "../../../locale.ts";
 import { formatSpotCheckCostShare } from "../../../nodes/spot-check-cost.ts";
 import { Card } from "../../../ui/card.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { CountText, Time } from "../../../ui/time.tsx";
+import { CountText, TimeText } from "../../../ui/time-text.tsx";
 
 export function SpotChecks() {
   const checks = useQuery(platformSpotChecksQuery);
@@ -77,5 +77,5 @@ const NODES: Column<NodeChecks>[] = [
   },
   { title: "Evidence", from: "md", align: "right", cell: ({ evidence }) => evidence ?? "–" },
   moneyColumn({ title: "Cost", from: "lg", of: ({ cost_micro }) => cost_micro }),
-  { title: "Last check", from: "lg", cell: ({ last_at }) => <Time at={last_at} /> },
+  { title: "Last check", from: "lg", cell: ({ last_at }) => <TimeText at={last_at} /> },
 ];

@@ -1,12 +1,12 @@
 /** A dialog that creates a payout batch of all amounts owed to hosts. */
 import { useState } from "react";
-import { useCreatePayout } from "../../../data/payouts.ts";
-import { formatDollarsForInput, parseMicro, toWholeMicro } from "../../../money.ts";
+import { useCreatePayout } from "../../../data/operator-payouts.ts";
+import { formatDollarsForInput, parseMicro, toWholeMicro } from "../../../dollar-amounts.ts";
 import { parseDollars } from "../../../parse-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { findFieldError, TextField } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
+import { findFieldError, TextField } from "../../../ui/form-fields.tsx";
 import { toast } from "../../../ui/toast.tsx";
 
 interface Props {

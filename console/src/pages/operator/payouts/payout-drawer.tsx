@@ -1,19 +1,19 @@
 /** The details of one payout batch: its lines, its CSV file, and a button that marks it as paid. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { saveFile } from "../../../api/client.ts";
-import type { PayoutDetail, PayoutLine } from "../../../api/types.ts";
-import { payoutQuery, useMarkPaid } from "../../../data/payouts.ts";
-import { parseMicro } from "../../../money.ts";
+import type { PayoutDetail, PayoutLine } from "../../../api/answer-types.ts";
+import { saveFile } from "../../../api/api-client.ts";
+import { payoutQuery, useMarkPaid } from "../../../data/operator-payouts.ts";
+import { parseMicro } from "../../../dollar-amounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
-import { Drawer, DrawerSection, Fact, FactList } from "../../../ui/drawer.tsx";
+import { Drawer, DrawerSection, Property, PropertyList } from "../../../ui/drawer.tsx";
 import { LoadMore } from "../../../ui/load-more.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { PAYOUT_METHOD_TEXTS } from "../../host/payouts/payout-method-texts.ts";
 
@@ -40,7 +40,7 @@ function Beside({ amount, what }: { amount: string; what: string }) {
   if (parseMicro(amount) === 0n) return null;
   return (
     <p className="text-xs whitespace-nowrap text-ink-soft">
-      <Money of={amount} exact /> {what}
+      <MoneyText of={amount} exact /> {what}
     </p>
   );
 }
@@ -58,7 +58,7 @@ function Method({ of }: { of: PayoutLine["method"] }) {
         </>
       )}
       <span className="block text-ink-soft">
-        changed <Time at={of.changed_at} />
+        changed <TimeText at={of.changed_at} />
       </span>
     </p>
   );
@@ -78,34 +78,34 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
     });
   return (
     <div className="flex flex-col gap-6">
-      <FactList>
-        <Fact name="State">
+      <PropertyList>
+        <Property name="State">
           <span role="status">
             <Badge tone={state === "paid" ? "good" : "warn"}>{state}</Badge>
           </span>
-        </Fact>
-        <Fact name="Total">
-          <Money of={total_micro} exact />
-        </Fact>
-        <Fact name="Held back">
-          <Money of={held_back_micro} exact />
-        </Fact>
-        <Fact name="Set-off">
-          <Money of={set_off_micro} exact />
-        </Fact>
-        <Fact name="Withheld">
-          <Money of={withheld_micro} exact />
-        </Fact>
-        <Fact name="Note">{note || "–"}</Fact>
-        <Fact name="Created">
-          <Time at={created_at} as="full" /> by {created_by}
-        </Fact>
+        </Property>
+        <Property name="Total">
+          <MoneyText of={total_micro} exact />
+        </Property>
+        <Property name="Held back">
+          <MoneyText of={held_back_micro} exact />
+        </Property>
+        <Property name="Set-off">
+          <MoneyText of={set_off_micro} exact />
+        </Property>
+        <Property name="Withheld">
+          <MoneyText of={withheld_micro} exact />
+        </Property>
+        <Property name="Note">{note || "–"}</Property>
+        <Property name="Created">
+          <TimeText at={created_at} as="full" /> by {created_by}
+        </Property>
         {paid_at !== null && (
-          <Fact name="Paid">
-            <Time at={paid_at} as="full" /> by {paid_by ?? "–"}
-          </Fact>
+          <Property name="Paid">
+            <TimeText at={paid_at} as="full" /> by {paid_by ?? "–"}
+          </Property>
         )}
-      </FactList>
+      </PropertyList>
       <div className="flex flex-wrap gap-2">
         <SaveButton save={() => saveFile(`${id}.csv`, "GET /console/api/operator/payouts/{id}/csv", { path: { id } })}>
           Export CSV
@@ -129,7 +129,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
                 {parseMicro(amount_micro) > 0n && <Method of={method} />}
               </div>
               <div className="text-right">
-                <Money of={amount_micro} exact />
+                <MoneyText of={amount_micro} exact />
                 <Beside amount={beside.held_back_micro} what="held back" />
                 <Beside amount={beside.set_off_micro} what="deducted (set-off)" />
                 <Beside amount={beside.withheld_micro} what="withheld" />
@@ -150,7 +150,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
         error={markPaid.error}
       >
         <p>
-          <Money of={total_micro} exact /> will be recorded as paid to hosts. Send the money first. You cannot undo
+          <MoneyText of={total_micro} exact /> will be recorded as paid to hosts. Send the money first. You cannot undo
           this.
         </p>
       </ConfirmDialog>

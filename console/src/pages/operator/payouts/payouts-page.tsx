@@ -5,18 +5,18 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Payout } from "../../../api/types.ts";
-import { payoutsQuery } from "../../../data/payouts.ts";
+import type { Payout } from "../../../api/answer-types.ts";
+import { payoutsQuery } from "../../../data/operator-payouts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Banknote, Plus } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { CountText, Time } from "../../../ui/time.tsx";
+import { CountText, TimeText } from "../../../ui/time-text.tsx";
 import { CreatePayoutDialog } from "./create-payout.tsx";
 import { PayoutDrawer } from "./payout-drawer.tsx";
 import { WithheldShares } from "./withheld-shares.tsx";
@@ -79,7 +79,7 @@ const COLUMNS: Column<Payout>[] = [
     cell: ({ created_at, note }) => (
       <>
         <span className="block font-medium">
-          <Time at={created_at} as="full" />
+          <TimeText at={created_at} as="full" />
         </span>
         <span className="block truncate text-xs text-ink-soft">{note || "no note"}</span>
       </>

@@ -5,19 +5,19 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { PlatformWithheldShare, WithheldReleaseRequest } from "../../../api/types.ts";
-import { platformWithheldSharesQuery, useReleaseWithheldShares } from "../../../data/payouts.ts";
-import { formatExactDollars, parseMicro } from "../../../money.ts";
+import type { PlatformWithheldShare, WithheldReleaseRequest } from "../../../api/answer-types.ts";
+import { platformWithheldSharesQuery, useReleaseWithheldShares } from "../../../data/operator-payouts.ts";
+import { formatExactDollars, parseMicro } from "../../../dollar-amounts.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { HandCoins } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { SegmentedChoice } from "../../../ui/segmented-choice.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
@@ -118,7 +118,7 @@ const columnsFor = (onRelease: (share: PlatformWithheldShare) => void): Column<P
     cell: ({ withheld_at, request_id }) => (
       <>
         <span className="font-medium whitespace-nowrap">
-          <Time at={withheld_at} />
+          <TimeText at={withheld_at} />
         </span>
         <code className="block font-mono text-xs break-all text-ink-soft">{request_id}</code>
       </>
@@ -149,7 +149,7 @@ const columnsFor = (onRelease: (share: PlatformWithheldShare) => void): Column<P
         {explanation}
         {released_at !== null && (
           <span className="block text-xs text-ink-soft">
-            Released <Time at={released_at} as="day" /> by {released_by}
+            Released <TimeText at={released_at} as="day" /> by {released_by}
             {note !== null && `: ${note}`}
           </span>
         )}

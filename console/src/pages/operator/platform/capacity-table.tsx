@@ -2,12 +2,12 @@
  * Each model's current capacity: connected nodes, their slots, and used slots. A node with several models counts in
  * each of their rows; the last row is the total of all nodes.
  */
-import type { ModelCapacity, PlatformLoad } from "../../../api/types.ts";
+import type { ModelCapacity, PlatformLoad } from "../../../api/answer-types.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { CountText } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time-text.tsx";
 
 export function CapacityTable({ load: { capacity, slots, busy } }: { load: PlatformLoad }) {
   if (capacity.length === 0) return <EmptyState title="No active models in the catalogue" />;

@@ -1,12 +1,12 @@
 /** The platform's four main figures, each with a small chart. */
 import { useQuery } from "@tanstack/react-query";
-import type { PlatformPerformance } from "../../../api/types.ts";
-import { platformPerformanceQuery } from "../../../data/platform.ts";
+import type { PlatformPerformance } from "../../../api/answer-types.ts";
+import { platformPerformanceQuery } from "../../../data/platform-overview.ts";
 import { RANGE_TEXTS } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { usePreviousPeriod } from "../../../ui/chart/use-previous-period.ts";
-import { formatCount } from "../../../ui/time.tsx";
+import { formatCount } from "../../../ui/time-text.tsx";
 import { listChartFigures, toFigureRows } from "./platform-charts.ts";
 
 export function HeadlineFigures({ performance }: { performance: PlatformPerformance }) {

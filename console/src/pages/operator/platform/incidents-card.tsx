@@ -1,18 +1,18 @@
 /** Incidents as on the public status page, with a form for a public note. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Incident } from "../../../api/types.ts";
-import { incidentsQuery, usePublishIncidentUpdate } from "../../../data/platform.ts";
+import type { Incident } from "../../../api/answer-types.ts";
+import { incidentsQuery, usePublishIncidentUpdate } from "../../../data/platform-overview.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { findFieldError, TextArea } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
+import { findFieldError, TextArea } from "../../../ui/form-fields.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
-import { Time } from "../../../ui/time.tsx";
+import { TimeText } from "../../../ui/time-text.tsx";
 import { toast } from "../../../ui/toast.tsx";
-import { formatIncidentTitle, shownIncidents } from "./incidents.ts";
+import { formatIncidentTitle, shownIncidents } from "./incident-titles.ts";
 
 export function IncidentsCard() {
   const query = useQuery(incidentsQuery);
@@ -71,14 +71,14 @@ function Line({ incident }: { incident: Incident }) {
           <span className="min-w-0 font-medium wrap-anywhere">{title}</span>
         </p>
         <p className="mt-0.5 text-xs text-ink-soft">
-          <Time at={from} as="full" /> to {to === null ? "now" : <Time at={to} as="full" />}
+          <TimeText at={from} as="full" /> to {to === null ? "now" : <TimeText at={to} as="full" />}
         </p>
         {updates.length > 0 && (
           <ol aria-label="Updates" className="mt-1.5 flex flex-col gap-1">
             {updates.map(({ at, text }) => (
               <li key={`${at} ${text}`} className="wrap-anywhere">
                 <span className="text-xs text-ink-soft">
-                  <Time at={at} />
+                  <TimeText at={at} />
                 </span>{" "}
                 {text}
               </li>

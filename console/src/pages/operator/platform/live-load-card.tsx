@@ -4,8 +4,8 @@ import { formatClockTime } from "../../../locale.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
-import { Money } from "../../../ui/money.tsx";
-import { CountText, formatCount } from "../../../ui/time.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
+import { CountText, formatCount } from "../../../ui/time-text.tsx";
 import type { PlatformLoadState } from "./use-platform-load.ts";
 
 const SERIES = [{ name: "Requests in flight", colour: 1 }];
@@ -24,7 +24,7 @@ export function LiveLoadCard({ load: { now, live, samples } }: { load: PlatformL
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
         <dl className="grid grid-cols-2 content-start gap-4 lg:grid-cols-1">
           <Figure name="Requests in flight">{now === undefined ? "–" : <CountText of={now.in_flight} />}</Figure>
-          <Figure name="Held">{now === undefined ? "–" : <Money of={now.held_micro} />}</Figure>
+          <Figure name="Held">{now === undefined ? "–" : <MoneyText of={now.held_micro} />}</Figure>
           <Figure name="Slots busy" wide>
             {now === undefined ? (
               "–"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PlatformLoad } from "../../../api/types.ts";
+import type { PlatformLoad } from "../../../api/answer-types.ts";
 import { addSample, type LoadSample } from "./load-history.ts";
 
 const load = (inFlight: number): PlatformLoad => ({

@@ -1,14 +1,14 @@
 /** Requests by model with their outcomes, busiest model first. */
 
-import type { PlatformModel, PlatformPerformance } from "../../../api/types.ts";
+import type { PlatformModel, PlatformPerformance } from "../../../api/answer-types.ts";
 import { decimalText, formatAlignedPercent } from "../../../locale.ts";
 import { RANGE_TEXTS } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { ChartColumn } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { CountText, DurationText } from "../../../ui/time.tsx";
+import { CountText, DurationText } from "../../../ui/time-text.tsx";
 
 export function ModelTraffic({ performance: { models, range } }: { performance: PlatformPerformance }) {
   return (

@@ -1,9 +1,9 @@
 /** Nodes that need attention, the most urgent first, each with its reasons. */
 import { Link } from "@tanstack/react-router";
-import type { NodeToLookAt, PlatformPerformance } from "../../../api/types.ts";
+import type { NodeToLookAt, PlatformPerformance } from "../../../api/answer-types.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
-import { CountText, Time } from "../../../ui/time.tsx";
+import { CountText, TimeText } from "../../../ui/time-text.tsx";
 
 type Reason = NodeToLookAt["reasons"][number];
 
@@ -70,7 +70,8 @@ const Line = ({ node: { node, name, account, account_name, reasons } }: { node: 
           <span className="min-w-0 wrap-anywhere">{text}</span>
           {since !== null && (
             <span className="text-xs text-ink-soft">
-              {code === "offline" ? "last seen" : "since"} <Time at={since} as={code === "offline" ? "ago" : "full"} />
+              {code === "offline" ? "last seen" : "since"}{" "}
+              <TimeText at={since} as={code === "offline" ? "ago" : "full"} />
             </span>
           )}
         </li>

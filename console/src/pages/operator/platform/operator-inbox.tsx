@@ -1,12 +1,12 @@
 /** Decisions that wait for an operator, with the facts for each. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { Triage } from "../../../api/types.ts";
-import { explainQuarantine, listEvidence } from "../../../nodes/quarantine.ts";
+import type { Triage } from "../../../api/answer-types.ts";
+import { explainQuarantine, listEvidence } from "../../../nodes/quarantine-texts.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
-import { Money } from "../../../ui/money.tsx";
-import { CountText, Time } from "../../../ui/time.tsx";
+import { MoneyText } from "../../../ui/money-text.tsx";
+import { CountText, TimeText } from "../../../ui/time-text.tsx";
 
 const LINK = "font-medium text-accent underline-offset-2 hover:underline";
 const EVIDENCE_MAX = 4;
@@ -53,7 +53,7 @@ export function OperatorInbox({
                 </Link>
               }
             >
-              <Money of={amount_micro} exact /> disputed with the card's bank. Answer it at the payment provider:{" "}
+              <MoneyText of={amount_micro} exact /> disputed with the card's bank. Answer it at the payment provider:{" "}
               <code className="inline-block max-w-full font-mono text-xs break-all">{id}</code>
             </Item>
           ))}
@@ -86,7 +86,7 @@ export function OperatorInbox({
                 </Link>
               }
             >
-              <Money of={total_micro} exact /> to <CountText of={hosts} /> {hosts === 1 ? "host" : "hosts"}. Pay the
+              <MoneyText of={total_micro} exact /> to <CountText of={hosts} /> {hosts === 1 ? "host" : "hosts"}. Pay the
               hosts, then mark the payout as paid.
             </Item>
           ))}
@@ -131,7 +131,7 @@ const Item = ({ tone, word, title, beside, at, children }: ItemProps) => (
       <div className="min-w-0 flex-1 basis-60 wrap-anywhere">{children}</div>
       {at !== undefined && (
         <span className="text-xs whitespace-nowrap text-ink-soft">
-          <Time at={at} as="ago" />
+          <TimeText at={at} as="ago" />
         </span>
       )}
     </div>

@@ -1,8 +1,8 @@
 /** Converts the platform's figures over time to chart lines. Pure. */
-import type { PlatformPerformance } from "../../../api/types.ts";
+import type { PlatformPerformance } from "../../../api/answer-types.ts";
 import { decimalText, formatPercent } from "../../../locale.ts";
 import type { ChartRow } from "../../../ui/chart/chart-data.ts";
-import { formatBucketTick, formatDurationTick } from "../../../ui/chart/labels.ts";
+import { formatBucketTick, formatDurationTick } from "../../../ui/chart/tick-labels.ts";
 
 type Load = PlatformPerformance["series"][number];
 const DAY_S = 86_400;

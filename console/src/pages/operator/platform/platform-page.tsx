@@ -1,6 +1,6 @@
 /** The operators' first page: the platform's status, pending decisions, performance, spending and balances. */
 import { useQuery } from "@tanstack/react-query";
-import { platformPerformanceQuery, triageQuery } from "../../../data/platform.ts";
+import { platformPerformanceQuery, triageQuery } from "../../../data/platform-overview.ts";
 import { TIME_RANGES } from "../../../time-range.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { DataAge, LoadedQuery, Skeleton } from "../../../ui/loading-states.tsx";
@@ -11,12 +11,12 @@ import { HeadlineFigures } from "./headline-figures.tsx";
 import { IncidentsCard } from "./incidents-card.tsx";
 import { LiveLoadCard } from "./live-load-card.tsx";
 import { ModelTraffic } from "./model-traffic.tsx";
-import { MoneyStrip } from "./money-strip.tsx";
+import { MoneySummary } from "./money-summary.tsx";
 import { NodesToLookAt } from "./nodes-to-look-at.tsx";
 import { OperatorInbox } from "./operator-inbox.tsx";
 import { PlatformStatusCard } from "./platform-status-card.tsx";
 import { SetupCard } from "./setup-card.tsx";
-import { SpendLists } from "./spend-lists.tsx";
+import { TopSpendersAndModels } from "./top-spenders-and-models.tsx";
 import { usePlatformLoad } from "./use-platform-load.ts";
 
 export function PlatformPage() {
@@ -44,10 +44,10 @@ export function PlatformPage() {
           <>
             <NodesToLookAt of={query.data.nodes_to_look_at} />
             <ModelTraffic performance={query.data} />
-            <SpendLists performance={query.data} />
+            <TopSpendersAndModels performance={query.data} />
           </>
         )}
-        {query.data !== undefined && <MoneyStrip {...query.data} />}
+        {query.data !== undefined && <MoneySummary {...query.data} />}
         {/* This card comes last, so that no other card waits for the event stream. */}
         <Card title="Capacity by model" flush>
           {load.now === undefined ? <Skeleton className="m-4 h-40" /> : <CapacityTable load={load.now} />}

@@ -1,13 +1,13 @@
 /** The platform's status: whether it serves requests, the start and cause of a problem, and the next step. */
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { Triage } from "../../../api/types.ts";
+import type { Triage } from "../../../api/answer-types.ts";
 import { useOutage } from "../../../data/outage.ts";
 import { useGatewayHealth } from "../../../data/outdated-data.ts";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Skeleton } from "../../../ui/loading-states.tsx";
 import { Notice } from "../../../ui/notice.tsx";
-import { Time } from "../../../ui/time.tsx";
-import { describePlatformVerdict, type PlatformVerdict } from "./platform-verdict.ts";
+import { TimeText } from "../../../ui/time-text.tsx";
+import { describePlatformHealth, type PlatformHealthSummary } from "./platform-health-summary.ts";
 
 const TONES = { serving: "good", degraded: "warn", down: "bad" } as const;
 
@@ -18,7 +18,7 @@ export function PlatformStatusCard({ query }: { query: UseQueryResult<Triage> })
   const nowMs = Math.max(dataUpdatedAt, query.dataUpdatedAt);
   const words =
     away === undefined
-      ? describePlatformVerdict(isUnread ? undefined : query.data, isUnread ? (health?.unreachable ?? []) : [], nowMs)
+      ? describePlatformHealth(isUnread ? undefined : query.data, isUnread ? (health?.unreachable ?? []) : [], nowMs)
       : unreachable(away.since);
   return (
     <section aria-label="Verdict" role="status">
@@ -27,7 +27,7 @@ export function PlatformStatusCard({ query }: { query: UseQueryResult<Triage> })
   );
 }
 
-function Words({ words: { state, title, meaning, since, cause, next, runbook } }: { words: PlatformVerdict }) {
+function Words({ words: { state, title, meaning, since, cause, next, runbook } }: { words: PlatformHealthSummary }) {
   return (
     <Notice
       tone={TONES[state]}
@@ -47,7 +47,7 @@ function Words({ words: { state, title, meaning, since, cause, next, runbook } }
             <>
               <dt className="text-ink-soft">Since</dt>
               <dd>
-                <Time at={since} as="full" />
+                <TimeText at={since} as="full" />
               </dd>
             </>
           )}
@@ -61,7 +61,7 @@ function Words({ words: { state, title, meaning, since, cause, next, runbook } }
   );
 }
 
-const unreachable = (sinceMs: number): PlatformVerdict => ({
+const unreachable = (sinceMs: number): PlatformHealthSummary => ({
   state: "down",
   title: "This gateway does not answer",
   meaning: "Requests to this gateway get no response. Other gateways may still serve requests.",

@@ -1,8 +1,8 @@
 /** A checklist of steps from a fresh platform to a public one. Hidden when all are done. */
 import { useQuery } from "@tanstack/react-query";
-import { setupQuery, useTickSetup } from "../../../data/platform.ts";
+import { setupQuery, useTickSetup } from "../../../data/platform-overview.ts";
 import { Card } from "../../../ui/card.tsx";
-import { CheckField } from "../../../ui/field.tsx";
+import { CheckField } from "../../../ui/form-fields.tsx";
 import { Check } from "../../../ui/icons.tsx";
 import { FirstLoadPlaceholder } from "../../../ui/page-sections.tsx";
 import { toastError } from "../../../ui/toast.tsx";

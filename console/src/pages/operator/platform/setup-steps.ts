@@ -1,7 +1,7 @@
 /**
  * The set-up steps before a platform becomes public. Operators tick off the steps that the gateway cannot detect. Pure.
  */
-import type { PlatformSetup } from "../../../api/types.ts";
+import type { PlatformSetup } from "../../../api/answer-types.ts";
 
 interface StepWords {
   title: string;

@@ -1,8 +1,8 @@
 /** A hook with the platform's current load, from the operators' event stream. */
 import { useEffect, useRef, useState } from "react";
+import type { PlatformLoad } from "../../../api/answer-types.ts";
 import type { ServerEvent } from "../../../api/event-stream.ts";
-import type { PlatformLoad } from "../../../api/types.ts";
-import { useEventStream } from "../../../data/live.ts";
+import { useEventStream } from "../../../data/live-event-stream.ts";
 import { addSample, LOAD_SAMPLE_INTERVAL_MS, type LoadSample } from "./load-history.ts";
 
 export interface PlatformLoadState {

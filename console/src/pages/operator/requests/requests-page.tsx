@@ -4,14 +4,14 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import type { PlatformRequest } from "../../../api/types.ts";
-import { platformRequestQuery } from "../../../data/platform.ts";
+import type { PlatformRequest } from "../../../api/answer-types.ts";
+import { platformRequestQuery } from "../../../data/platform-overview.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
-import { DrawerSection, Fact, FactList } from "../../../ui/drawer.tsx";
+import { DrawerSection, Property, PropertyList } from "../../../ui/drawer.tsx";
 import { Search } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
-import { moneyColumn } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money-text.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { FindRequest } from "../../requests/find-request.tsx";
@@ -67,12 +67,12 @@ export function PlatformRequestsPage() {
 
 const Parties = ({ of: { account, node, host, withheld } }: { of: PlatformRequest }) => (
   <DrawerSection title="Parties">
-    <FactList>
-      <Fact name="Builder">
+    <PropertyList>
+      <Property name="Builder">
         <AccountLink of={account} />
-      </Fact>
-      <Fact name="Host">{host === null ? "–" : <AccountLink of={host} />}</Fact>
-      <Fact name="Node">
+      </Property>
+      <Property name="Host">{host === null ? "–" : <AccountLink of={host} />}</Property>
+      <Property name="Node">
         {node === null ? (
           "No node accepted the request"
         ) : (
@@ -80,9 +80,9 @@ const Parties = ({ of: { account, node, host, withheld } }: { of: PlatformReques
             {node.name}
           </Link>
         )}
-      </Fact>
-      {withheld !== null && <Fact name="Host's share">withheld: {withheld.replaceAll("_", " ")}</Fact>}
-    </FactList>
+      </Property>
+      {withheld !== null && <Property name="Host's share">withheld: {withheld.replaceAll("_", " ")}</Property>}
+    </PropertyList>
   </DrawerSection>
 );
 

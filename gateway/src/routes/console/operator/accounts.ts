@@ -5,13 +5,13 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico, roundDownToMicro } from "../../../base/money.ts";
 import { startOfDay, startOfMonth, toUnixSeconds } from "../../../base/time.ts";
 import { type Fault, ruleViolation } from "../../../faults.ts";
-import { listPage } from "../../../http/lists/pages.ts";
+import { listPage } from "../../../http/lists/list-pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
 import type { LimitOverrides } from "../../../keys/keys.ts";
 import type { KeyServices } from "../../../keys/services.ts";
 import type { LedgerServices } from "../../../ledger/services.ts";
-import { computeEffectiveLimits, DEFAULT_LIMITS } from "../../../limits/limits.ts";
+import { computeEffectiveLimits, DEFAULT_KEY_LIMITS } from "../../../limits/limits.ts";
 import type { AccountDirectory, AccountEntry } from "../../../operators/account-directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/credit-grants.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
@@ -150,6 +150,6 @@ function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
 function ownAndDefault(overrides: LimitOverrides) {
   return {
     own_limits: limitsObject(overrides),
-    default_limits: limitsObject(DEFAULT_LIMITS),
+    default_limits: limitsObject(DEFAULT_KEY_LIMITS),
   };
 }

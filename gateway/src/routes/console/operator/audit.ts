@@ -3,13 +3,13 @@ import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
 import type { CsvColumns } from "../../../base/csv.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
-import { listPage } from "../../../http/lists/pages.ts";
+import { listPage } from "../../../http/lists/list-pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
 import { type AuditSubjects, resolveAuditFilter } from "../../../operators/audit-subjects.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";
-import { createCsvFile } from "../csv.ts";
+import { createCsvFile } from "../csv-file.ts";
 
 type Names = Awaited<ReturnType<AuditSubjects["named"]>>;
 interface NamedAction extends OperatorAction {

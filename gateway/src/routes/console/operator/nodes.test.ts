@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { type Fleet, type Node, openFleet } from "../../../fleet/fleet.ts";
-import { NODE_RULES } from "../../../fleet/rules.ts";
+import { NODE_RULES } from "../../../fleet/node-standing-rules.ts";
 import { readLatestAuditEntries } from "../../testing/audit-log.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";

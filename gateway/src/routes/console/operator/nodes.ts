@@ -4,19 +4,19 @@ import type { NodeState } from "@tollgate/api/enumerations.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import type { Fault } from "../../../faults.ts";
 import type { Node } from "../../../fleet/fleet.ts";
-import { listPage } from "../../../http/lists/pages.ts";
+import { listPage } from "../../../http/lists/list-pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { ListedNodeWithHostName, NodeWithHostName } from "../../../operators/nodes.ts";
+import type { ListedNodeWithHostName, NodeWithHostName } from "../../../operators/node-directory.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
-import { type ChecksDependencies, readChecksPage } from "../../nodes/checks.ts";
+import { type NodeStatsDependencies, readNodeStats } from "../../nodes/node-stats.ts";
 import { formatNotAllowedMessage, showChangedNode, toNodeListItem } from "../../nodes/own-nodes.ts";
 import type { NodeServices } from "../../nodes/services.ts";
-import { type NodeStatsDependencies, nodeStats } from "../../nodes/stats.ts";
+import { readSpotChecksPage, type SpotChecksDependencies } from "../../nodes/spot-checks.ts";
 
 export function operatorNodeHandlers(
   parts: Pick<OperatorServices, "audit" | "directory"> &
     Pick<NodeServices, "fleet" | "nodeChanged"> &
-    ChecksDependencies &
+    SpotChecksDependencies &
     NodeStatsDependencies,
 ): Handlers<typeof operatorNodeRoutes> {
   const { audit, directory, fleet, nodes, cursors, nodeChanged } = parts;
@@ -58,11 +58,11 @@ export function operatorNodeHandlers(
     async getPlatformNode({ params, refuse }) {
       const node = await find(params.id, refuse);
       const lengths = nodes.lengthEvidenceOf(publicId("node", node.id));
-      return { ...show(node), stats: await nodeStats(parts, node), unusual_lengths: lengths };
+      return { ...show(node), stats: await readNodeStats(parts, node), unusual_lengths: lengths };
     },
 
     async listPlatformNodeChecks({ params, query, refuse }) {
-      return readChecksPage(parts, (await find(params.id, refuse)).id, query);
+      return readSpotChecksPage(parts, (await find(params.id, refuse)).id, query);
     },
 
     async quarantineNode({ who, params, body, refuse }) {

@@ -5,7 +5,7 @@ import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import { ruleViolation } from "../../../faults.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { InferenceServices } from "../../../inference/services.ts";
-import type { Totals, Traffic } from "../../../operators/overview.ts";
+import type { PlatformTotals, Traffic } from "../../../operators/overview.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { NodeServices } from "../../nodes/services.ts";
 import type { SiteServices } from "../../services.ts";
@@ -53,7 +53,7 @@ export const sumCapacityByModel = ({
   [...catalogue().active.keys()].map((model) => ({ model, ...nodes.capacityOf(model) }));
 
 /** The platform's money. Liabilities are the builders' balances and the amount owed to hosts. */
-export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }: Totals) {
+export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }: PlatformTotals) {
   return {
     builder_credit_micro: formatExactMicrodollars(builderCredit),
     held_micro: formatExactMicrodollars(held),

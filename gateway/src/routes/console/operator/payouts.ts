@@ -8,12 +8,12 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, ZERO } from "../../../base/money.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
 import type { Fault } from "../../../faults.ts";
-import { listPage } from "../../../http/lists/pages.ts";
+import { listPage } from "../../../http/lists/list-pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { PayoutBatch, PayoutLine, PayoutLinesQuery } from "../../../operators/payouts.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";
-import { createCsvFile } from "../csv.ts";
+import { createCsvFile } from "../csv-file.ts";
 import { parseMicroAmount } from "./accounts.ts";
 
 export function payoutHandlers(

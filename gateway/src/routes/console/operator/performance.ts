@@ -5,14 +5,14 @@ import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/mo
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import type { FailoverDataLoss } from "../../../db/lineage/failover-data-losses.ts";
 import type { PresenceSum } from "../../../history/node-presence.ts";
-import { computeTimeSlots, type PerformanceSum, type TimeSlots } from "../../../history/performance.ts";
+import { computeTimeSlots, type PerformanceSum, type TimeSlots } from "../../../history/performance-reader.ts";
 import type { HistoryServices } from "../../../history/services.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { LedgerVerdict } from "../../../operators/ledger-checks.ts";
+import type { LedgerCheckResult } from "../../../operators/ledger-checks.ts";
 import type { NodeNeedingAttention } from "../../../operators/nodes-needing-attention.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
+import { roundToTenth } from "../../nodes/node-stats.ts";
 import type { NodeServices } from "../../nodes/services.ts";
-import { roundToTenth } from "../../nodes/stats.ts";
 import type { SiteServices } from "../../services.ts";
 import { moneyObject } from "./overview.ts";
 
@@ -159,7 +159,7 @@ const nodeObject = ({ id, name, accountId, hostName, reasons }: NodeNeedingAtten
   })),
 });
 
-const verdictObject = ({ at, askedBy, tookMs, balanced, checks }: LedgerVerdict) => ({
+const verdictObject = ({ at, askedBy, tookMs, balanced, checks }: LedgerCheckResult) => ({
   at: toUnixSeconds(at),
   asked_by: askedBy,
   took_ms: tookMs,

@@ -1,5 +1,5 @@
 /** Reports which steps of the platform's setup are done, as far as the gateway can detect them. */
-import { type setupRoutes, TICKED_SETUP_STEPS } from "@tollgate/api/console/operator-setup.ts";
+import { CONFIRMED_SETUP_STEPS, type setupRoutes } from "@tollgate/api/console/operator-setup.ts";
 import type { SignedInPerson } from "../../../accounts/identities.ts";
 import type { AccountServices } from "../../../accounts/services.ts";
 import type { Handlers } from "../../../http/routes.ts";
@@ -32,7 +32,7 @@ export function platformSetupHandlers({
         { step: "payments" as const, done: payments !== undefined },
         { step: "second_operator" as const, done: operators > 1 },
       ],
-      ticked: TICKED_SETUP_STEPS.filter((step) => ticks.includes(step)),
+      ticked: CONFIRMED_SETUP_STEPS.filter((step) => ticks.includes(step)),
     };
   };
   return {

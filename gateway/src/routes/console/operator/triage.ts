@@ -7,8 +7,8 @@ import type { HistoryServices } from "../../../history/services.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { InferenceServices } from "../../../inference/services.ts";
 import type { LedgerServices } from "../../../ledger/services.ts";
-import type { PlatformVerdictCause } from "../../../operators/judge-platform.ts";
-import { createPlatformVerdicts } from "../../../operators/platform-verdict.ts";
+import type { PlatformHealthCause } from "../../../operators/judge-platform-health.ts";
+import { createPlatformHealthReader } from "../../../operators/platform-health.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { NodeServices } from "../../nodes/services.ts";
 import type { SiteServices } from "../../services.ts";
@@ -25,7 +25,7 @@ export function triageHandlers(
     Pick<SiteServices, "now" | "outages">,
 ): Handlers<typeof triageRoutes> {
   const { directory, payouts, disputes, availability, givenUp, outages } = parts;
-  const verdicts = createPlatformVerdicts({ availability, outages, capacity: () => sumCapacityByModel(parts) });
+  const verdicts = createPlatformHealthReader({ availability, outages, capacity: () => sumCapacityByModel(parts) });
   return {
     async getTriage() {
       const now = parts.now();
@@ -84,7 +84,7 @@ export function triageHandlers(
   };
 }
 
-const causeObject = (cause: PlatformVerdictCause) => ({
+const causeObject = (cause: PlatformHealthCause) => ({
   code: cause.code,
   since: cause.since === null ? null : Math.floor(cause.since / 1000),
   part: cause.code === "unreachable" ? cause.part : null,

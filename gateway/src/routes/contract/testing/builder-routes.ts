@@ -5,14 +5,14 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
 import { dollars } from "../../../base/money.ts";
 import { fault } from "../../../faults.ts";
-import { openRollups } from "../../../history/rollups.ts";
+import { openRollupWriter } from "../../../history/rollup-writer.ts";
 import { PoolBusyError } from "../../../metering/worker-pool.ts";
 import { Browser } from "../../testing/browser.ts";
 import { insertRefusedRequest, insertServedRequest } from "../../testing/past-requests.ts";
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import { addSecretsUpToMaximum, deleteActiveSecrets } from "./active-secrets.ts";
+import type { ContractFixture } from "./contract-fixture.ts";
 import type { Coverage } from "./coverage.ts";
-import type { ContractFixture } from "./fixture.ts";
 
 export async function callAccountRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, identityId } = await signInTestPerson(platform);
@@ -214,7 +214,7 @@ export async function callPerformanceRoutes({ platform }: ContractFixture, { ask
       });
     }
   }
-  await openRollups({ pool: platform.pool, clock: systemClock, log: createLog("silent") }).run();
+  await openRollupWriter({ pool: platform.pool, clock: systemClock, log: createLog("silent") }).run();
   for (const range of ["1h", "6h", "24h", "7d", "30d", "90d"]) {
     for (const by of ["model", "key"]) {
       const { total, data, series } = (await ask(browser, 200, "getPerformance", { query: `range=${range}&by=${by}` }))

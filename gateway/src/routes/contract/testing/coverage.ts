@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import type { Refusal } from "@tollgate/api/faults.ts";
 import { GUARDS } from "@tollgate/api/guards.ts";
-import type { Api } from "@tollgate/api/openapi/api.ts";
+import type { Api } from "@tollgate/api/openapi/api-declaration.ts";
 import { listRouteErrors, makeErrorEnvelopeSchema } from "@tollgate/api/openapi/error-responses.ts";
 import type { FastifyInstance } from "fastify";
 import type { Answer, Browser } from "../../testing/browser.ts";

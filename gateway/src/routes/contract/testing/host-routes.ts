@@ -6,8 +6,8 @@ import { Browser, PASSWORD } from "../../testing/browser.ts";
 import { insertServedRequest, insertSpotCheck } from "../../testing/past-requests.ts";
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import { addSecretsUpToMaximum, deleteActiveSecrets } from "./active-secrets.ts";
+import type { ContractFixture } from "./contract-fixture.ts";
 import type { Coverage } from "./coverage.ts";
-import type { ContractFixture } from "./fixture.ts";
 
 export async function callHostTokenRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
@@ -57,7 +57,10 @@ export async function callNodeRoutes({ platform, people, make }: ContractFixture
 }
 
 /** The activity of a node with two requests, one of which failed and is unpaid. */
-export async function callInsightRoutes({ platform, people, make }: ContractFixture, { ask }: Coverage): Promise<void> {
+export async function callNodeActivityRoutes(
+  { platform, people, make }: ContractFixture,
+  { ask }: Coverage,
+): Promise<void> {
   const { browser, accountIds } = people.host;
   const node = await make("node");
   const nodeId = parseId("node", node) as Uuid;

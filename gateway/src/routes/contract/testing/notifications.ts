@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import type { Uuid } from "../../../base/ids.ts";
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
+import type { ContractFixture } from "./contract-fixture.ts";
 import type { Coverage } from "./coverage.ts";
-import type { ContractFixture } from "./fixture.ts";
 
 export async function callNotificationRoutes({ platform }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);

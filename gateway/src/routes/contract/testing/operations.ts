@@ -1,6 +1,6 @@
 /** For tests: the operations of an API by its declaration, and the method and URL of each. */
-import type { Api } from "@tollgate/api/openapi/api.ts";
-import { type Method, type Route, splitMethodAndUrl } from "@tollgate/api/route.ts";
+import type { Api } from "@tollgate/api/openapi/api-declaration.ts";
+import { type Method, type Route, splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
 
 export interface Operation extends Route {
   id: string;

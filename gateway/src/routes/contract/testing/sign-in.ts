@@ -9,8 +9,8 @@ import { totp } from "../../../accounts/testing/totp.ts";
 import { Browser, PASSWORD } from "../../testing/browser.ts";
 import type { TestPlatform } from "../../testing/platform.ts";
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
+import type { ContractFixture } from "./contract-fixture.ts";
 import type { Coverage } from "./coverage.ts";
-import type { ContractFixture } from "./fixture.ts";
 
 const PUBLIC_URL = "http://gate.test";
 

@@ -6,8 +6,8 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { dollars } from "../../../base/money.ts";
 import { Browser } from "../../testing/browser.ts";
 import { type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
+import type { ContractFixture } from "./contract-fixture.ts";
 import type { Coverage } from "./coverage.ts";
-import type { ContractFixture } from "./fixture.ts";
 
 /** The token in an invitation link that the API returned. */
 const tokenOf = (link: unknown): string => decodeURIComponent(/#token=(\S+)$/.exec(String(link))?.[1] ?? "");

@@ -3,7 +3,7 @@
 const API = "/console/api";
 const NAME = "Docs examples";
 const KEY_DAYS = 30;
-/** Whose tab this is; the console empties its storage for anybody else (console/src/data/session.ts). */
+/** Whose tab this is; the console empties its storage for anybody else (console/src/data/signed-in-session.ts). */
 const PERSON = "tollgate.person";
 /** The accounts that the console acts for (console/src/api/chosen-account.ts). */
 const ACTING = "tollgate.acting";

@@ -1,5 +1,0 @@
-/** The outcome of a request as a colored word. */
-import { Badge } from "../ui/badge.tsx";
-import { describeOutcome } from "./outcome-names.ts";
-
-export const Outcome = ({ of }: { of: string }) => <Badge tone={describeOutcome(of).tone}>{of}</Badge>;

@@ -1,2 +1,0 @@
-/** Joins class names, skipping those that are false, null or undefined. */
-export const classes = (...names: (string | false | null | undefined)[]): string => names.filter(Boolean).join(" ");

@@ -1,8 +1,0 @@
-/** All tours, for the program that records API responses. */
-import type { Tour } from "./tour.ts";
-import { BUILDER_TOURS } from "./tours/builder.ts";
-import { HOST_TOURS } from "./tours/host.ts";
-import { OPERATOR_TOURS } from "./tours/operator.ts";
-import { VISITOR_TOURS } from "./tours/visitor.ts";
-
-export const TOURS: Tour[] = [...VISITOR_TOURS, ...BUILDER_TOURS, ...HOST_TOURS, ...OPERATOR_TOURS];
