@@ -66,7 +66,7 @@ describe("a copied deployment", { skip }, () => {
     return JSON.parse(said) as Shown;
   };
 
-  test("the original's NATS server refuses a copy and a fork (a copy with its own ID); the fork serves on another server", async (t) => {
+  test("the original deployment's NATS server refuses a copy and a fork (a copy with its own ID); the fork serves on another server", async (t) => {
     const [original, copied] = await Promise.all([shown(atOriginal), shown(atCopy)]);
     assert.equal(original.id, copied.id);
     assert.deepEqual([original.gateways, copied.gateways, original.plane.state], [1, 0, "own"]);

@@ -49,14 +49,14 @@ describe("settings of an API key", () => {
       return record.label;
     };
 
-    test("the fields user and metadata.label are listed as ignored unless the key's labels are on", async () => {
+    test("the fields user and metadata.label are listed as ignored unless request labels are turned on for the key", async () => {
       const { key } = await stage.builder();
       const response = await sendUserMessage(stage, key, { ...labelled, metadata: { label: "nightly" } });
       assert.equal(response.headers.get(IGNORED), "user, metadata");
       assert.equal(await labelOf(response), null);
     });
 
-    test("with labels on, the field that is stored as the label is not listed as ignored", async () => {
+    test("the field that is stored as the request label is not listed as ignored if labels are turned on", async () => {
       const { key } = await stage.builder(undefined, { labels: true });
       const byUser = await sendUserMessage(stage, key, { ...labelled, metadata: { other: "x" } });
       assert.equal(byUser.headers.get(IGNORED), "metadata");
@@ -89,7 +89,7 @@ describe("settings of an API key", () => {
   describe("the key setting reasoning_content", () => {
     const prompt = makeScriptPrompt({ reasoning: "I think so.", text: "It is so." });
 
-    test("a key without the setting gets no reasoning_content, in plain responses and in streams", async () => {
+    test("a key without the setting gets no reasoning_content, whether its requests are streamed or not", async () => {
       const { key } = await stage.builder();
       const whole = await (await sendUserMessage(stage, key, { model: THINKS, prompt })).text();
       const streamed = await (await sendUserMessage(stage, key, { model: THINKS, prompt, stream: true })).text();
@@ -99,7 +99,7 @@ describe("settings of an API key", () => {
       }
     });
 
-    test("the field contains the reasoning, streamed before the answer and in addition to vendor_reasoning_content", async () => {
+    test("the field reasoning_content contains the reasoning, streamed before the answer and in addition to vendor_reasoning_content", async () => {
       const { key } = await stage.builder(undefined, { reasoningContent: true });
       const whole = (await (await sendUserMessage(stage, key, { model: THINKS, prompt })).json()) as Whole;
       const { role: _, ...message } = whole.choices[0]?.message ?? {};

@@ -134,7 +134,7 @@ describe("the gateway with an unmodified oidc-provider", () => {
     ["nameless", "email_missing", /^neither the ID token nor UserInfo has an email$/],
     ["nobody", "provider_refused", /^access_denied$/],
   ] as const) {
-    test(`refuses the login ${login} with the code ${word}`, async () => {
+    test(`refuses the sign-in ${login} with the code ${word}`, async () => {
       const client = new ConsoleClient(platform);
       await assertRefused(client, await visit(client, "library", login), word, reason);
     });

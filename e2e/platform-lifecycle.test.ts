@@ -66,7 +66,7 @@ describe("starting, stopping and restarting a platform", () => {
     await assertBalanced(second);
   });
 
-  test("a second platform on the same data directory is refused with one line, and the first keeps running", async () => {
+  test("a second platform on the same data directory is refused with a one-line message, and the first keeps running", async () => {
     const second = runTollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
     assert.equal(await second.ended, 1);
     assert.match(complaint(second.output()), new RegExp(`${platform.ready.pids.gateway}`));

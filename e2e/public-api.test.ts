@@ -191,7 +191,7 @@ describe("the public API", () => {
     }
   });
 
-  test("message roles, message parts and decoding parameters reach the model on both endpoints", async () => {
+  test("message roles, message parts and decoding parameters reach the model, for chats and for completions", async () => {
     const [order] = script({ text: "for the user" });
     const { content } = order as { content: string };
     const answer = await client.chat.completions.create({

@@ -171,7 +171,7 @@ describe("answers that were given while the database was unreachable", () => {
     await assertCharged(requests, balance);
   });
 
-  test("are charged once by a gateway that keeps running, even if the database comes back after the lease", async () => {
+  test("are charged once by a gateway that keeps running, even if the database is reachable again only after their holds' leases ended", async () => {
     const { balance } = await readBuilderAccount(platform);
     const requests = await answers();
     // Simulates an outage longer than the lease, during which the gateway could not renew its holds.

@@ -89,7 +89,7 @@ describe("structured output", () => {
     await removeDataDir(dataDir);
   });
 
-  test("an answer matches its schema, plain and streamed, in chats and completions, and for a large body", async () => {
+  test("an answer matches the request's schema, streamed or not, in chats and completions, and for a large body", async () => {
     const client = new OpenAI({
       apiKey: platform.ready.api_key,
       baseURL: `${platform.ready.gateway_url}/v1`,
@@ -113,7 +113,7 @@ describe("structured output", () => {
     assert.deepEqual(large.usage, answer.usage);
   });
 
-  test("the format json_object returns any JSON object", async () => {
+  test("the output format json_object makes an answer be any JSON object", async () => {
     const { choices } = await whole({ response_format: { type: "json_object" } });
     assert.equal(typeof JSON.parse(choices[0]?.message?.content ?? "").answer, "string");
   });
@@ -186,7 +186,7 @@ describe("structured output", () => {
     assert.equal((await post({ model: UNFORMED, response_format: format })).status, 503);
   });
 
-  test("without a node that supports formats, a request gets a 503 and is not billed, while plain requests are served", async () => {
+  test("without a node that supports output formats, a request with a format gets a 503 and is not billed; one without a format is served", async () => {
     const kept = await readOutputFormatSupport(platform);
     assert.deepEqual([kept.get("tiny-3b"), kept.get(UNFORMED)], [true, false]);
     const before = await readBuilderAccount(platform);

@@ -24,7 +24,7 @@ type Status = z.infer<typeof StatusSchema>;
 /** The number of requests during an outage. The log must not grow with each of them. */
 const REFUSED = 50;
 
-describe("a gateway whose database is unreachable", () => {
+describe("a gateway whose database is unreachable or locks a row", () => {
   let dataDir: string;
   let proxy: DatabaseProxy;
   let platform: Platform;
@@ -147,7 +147,7 @@ describe("a gateway whose database is unreachable", () => {
     });
   }
 
-  test("while another account's row is locked, an account's requests are answered as usual", async () => {
+  test("while the row of one account is locked, requests of other accounts are answered as usual", async () => {
     const locked = await openBuilderAccount(platform.query, DEFAULT_CREDIT_PICO);
     const { token } = await makeKey(platform.query, locked, HIGH_KEY_LIMITS);
     const session = await connectToDatabase(dataDir);

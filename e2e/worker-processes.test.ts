@@ -117,7 +117,7 @@ describe("a gateway with two workers", () => {
     await assertBalanced(stage);
   });
 
-  test("workers end when their primary is killed, and the next start serves and has nothing left to settle", async () => {
+  test("worker processes end when their primary process is killed, and the next start serves and has nothing left to settle", async () => {
     const streams = await openStreams();
     const workers = await workerPids();
     await stage.gateway.kill();

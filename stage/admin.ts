@@ -1,6 +1,6 @@
 /**
- * Runs an admin command (`tollgate admin …`) in the test's own process, on the test platform's database. e2e/admin runs
- * each command as a process.
+ * Runs an admin command (`tollgate admin …`) in the test's own process, on the test platform's database. e2e/admin tests
+ * every command, some as processes.
  */
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { AdminRun } from "../gateway/src/commands/admin/admin-run.ts";

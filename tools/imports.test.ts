@@ -285,7 +285,7 @@ test("route handlers fail only with the errors that their routes declare", () =>
   assert.match(from("nodes/routes.ts", "* as faults"), /not with \*$/);
   assert.equal(from("nodes/routes.ts", "{ type Fault, invalidRequest }"), "");
   assert.equal(from("console/keys.ts", "type { Fault }"), "");
-  assert.equal(from("console/live.ts", "{ fault }"), "");
+  assert.equal(from("console/live-feeds.ts", "{ fault }"), "");
   assert.equal(from("openai/routes.ts", "{ fault }"), "");
 });
 

@@ -17,7 +17,7 @@ test("every relative Markdown link leads to an existing file and heading", () =>
   assert.deepEqual(findBrokenLinks(root, FILES), []);
 });
 
-/** The prefix of the links in console/src/pages/operator/platform/setup-steps.ts, which its test checks. */
+/** How links in console/src/pages/operator/platform/setup-steps.ts begin; setup-steps.test.ts checks their targets. */
 const GUIDE_FOLDER = "docs/operators.md";
 
 test("every link of the programs to the guide leads to an existing page and heading", () => {
@@ -39,7 +39,7 @@ test("every link of the programs to the guide leads to an existing page and head
 const PLACEHOLDERS = [
   "docs/builders/quickstart.md: try.mts",
   "gateway/sql/README.md: migrations/NNNN_what_it_does.sql",
-].concat(["console/README.md: ./lazy.ts", "e2e/clients/README.md: adapters/x.mjs"]);
+].concat(["console/README.md: ./lazy-route-component.ts", "e2e/clients/README.md: adapters/x.mjs"]);
 
 test("every source file that a README or guide mentions as code exists", () => {
   const exclude = (path: string): boolean => /(^|\/)(node_modules|dist|\.cache|\.git)(\/|$)/.test(path);

@@ -15,7 +15,7 @@ function alternatives(pattern: string): string[] {
   return list.split(",").flatMap((each) => alternatives(pattern.replace(whole, () => each)));
 }
 
-test("every alternative of every pattern of a group matches a test file", () => {
+test("every alternative of every file pattern of a test group matches a test file", () => {
   assert.deepEqual(alternatives("{a,b}/{c,d}.ts"), ["a/c.ts", "a/d.ts", "b/c.ts", "b/d.ts"]);
   const patterns = [
     ...Object.values(TEST_GROUPS).flatMap(({ patterns, exclude = [] }) => [...patterns, ...exclude]),

@@ -21,7 +21,7 @@ const PLATFORMS = { concurrency: 3 * cores, batches: 0 };
 /** End-to-end suites that need neither a browser nor a platform. */
 const NO_PLATFORM = [
   "e2e/console/visual/recorded-responses.test.ts",
-  "e2e/docs/{session,run-page}.test.ts",
+  "e2e/docs/{shell-session,run-page}.test.ts",
   "e2e/enemies/report.test.ts",
 ];
 
@@ -50,7 +50,7 @@ const unit: TestGroup = {
 
 /** Tests of the main tasks of each kind of user on a running platform. */
 const JOURNEYS = [
-  "e2e/{public-api,errors,order-of-checks,request-endings,overspend,limits,node-api,host-cli}.test.ts",
+  "e2e/{public-api,errors,order-of-checks,request-endings,leaving-clients,overspend,limits,node-api,host-cli}.test.ts",
   // One journey in a browser for each role.
   "e2e/console/journeys/*.test.ts",
   // Every block of the quick starts, run as a reader would.
@@ -85,7 +85,7 @@ export const TESTS_ON_OLDEST_SERVERS = {
     "gateway/src/{ledger,history}/*.test.ts",
   ],
   nats: [
-    "gateway/src/plane/plane.test.ts",
+    "gateway/src/plane/{plane,node-access,node-limits}.test.ts",
     "gateway/src/plane/nats/*.test.ts",
     "e2e/{shared-nodes,credential-renewal}.test.ts",
   ],

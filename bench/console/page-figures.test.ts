@@ -15,7 +15,7 @@ test("a page counts as interactive from the first moment after first paint that 
   );
 });
 
-test("blocking time is the sum of each task's time above 50 ms between first paint and interactive", () => {
+test("a page's blocking time is the sum of each task's time above 50 ms between the first paint and the moment it is interactive", () => {
   const tasks = [
     { from: 0, to: 90 },
     { from: 180, to: 300 },

@@ -40,7 +40,7 @@ async function served(t: TestContext, answers: (string | null)[], cutEvery = Num
 }
 
 for (const cutEvery of [1, 7, Number.POSITIVE_INFINITY]) {
-  test(`reads consecutive answers on one connection that arrive in pieces of ${cutEvery} bytes`, async (t) => {
+  test(`a client connection reads consecutive answers that arrive in pieces of ${cutEvery} bytes`, async (t) => {
     const stream = streamHead + chunked("data: a\n\ndata: b\n", "\ndata: [DO", "NE]\n\n");
     const { connection } = await served(t, [wholeAnswer, stream, wholeAnswer], cutEvery);
     assert.partialDeepStrictEqual(await connection.ask(REQUEST), { status: 200, events: 0, failure: undefined });
@@ -49,7 +49,7 @@ for (const cutEvery of [1, 7, Number.POSITIVE_INFINITY]) {
   });
 }
 
-test("fails on a status other than 200, and on a connection that closes within an answer", async (t) => {
+test("a client connection fails on a status other than 200, and if it is closed within an answer", async (t) => {
   const refusal = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 2\r\n\r\n{}";
   const { connection } = await served(t, [refusal, null]);
   assert.equal((await connection.ask(REQUEST)).failure, "status 429");
@@ -58,7 +58,7 @@ test("fails on a status other than 200, and on a connection that closes within a
   assert.equal((await connection.ask(REQUEST)).failure, "not connected");
 });
 
-test("reconnects immediately when the server closes the connection after an answer", async (t) => {
+test("a client connection is opened again immediately when the server closes it after an answer", async (t) => {
   const closing = wholeAnswer.replace("\r\n", "\r\nConnection: close\r\n");
   const { connection } = await served(t, [closing, closing, wholeAnswer]);
   for (let i = 0; i < 3; i++) {
@@ -67,12 +67,12 @@ test("reconnects immediately when the server closes the connection after an answ
   }
 });
 
-test("treats the close of the connection as the end of an answer without a length", async (t) => {
+test("a client connection treats its close as the end of an answer without a length", async (t) => {
   const { connection } = await served(t, ["HTTP/1.0 200 OK\r\n\r\nall of it"]);
   assert.equal((await connection.ask(REQUEST)).failure, undefined);
 });
 
-test("computes the age of an event from the timestamp in its text", async (t) => {
+test("a client connection computes the age of an event from the timestamp in the event's text", async (t) => {
   const stamp = (nowUs() - 5000).toString(36);
   const { connection, ages } = await served(t, [streamHead + chunked(`data: {"content":" @${stamp}"}\n\n`)]);
   await connection.ask(REQUEST);

@@ -1,7 +1,7 @@
 """A Llama of random weights in the shape of a 3B or an 8B model, as a GGUF file: make_model.py TOKENIZER.json FILE [3b|8b].
 
 Speed does not depend on the weights' values. One channel is not random: by it the model says plain words and nothing else, so that
-the words of an answer are its tokens (engines/model/likelihood.ts).
+the words of an answer are its tokens (engines/model/token-likelihoods.ts).
 """
 import json
 import math

@@ -3,8 +3,10 @@
  * time of each part of the platform per chat or event.
  *
  * npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000]
- * [--pace-ms 20] [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR]
+ * [--pace-ms 20] [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR] [--checkout DIR]
+ * [--node-flags="--cpu-prof ..."]
  *
+ * `--checkout`: measures the gateway of another checkout. `--node-flags`: additional flags for the gateway's processes.
  * The gateway is complete (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Lightweight nodes
  * and clients run in processes of their own. Processes are not pinned to processors. Linux only: figures come from
  * /proc.
@@ -42,8 +44,13 @@ import { tableHead, tableRow, type WorkerFigures } from "./report.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MODEL = "tiny-3b";
 const CHAT_WORDS = 100;
-/** How long streams run as a warm-up, in seconds. */
-const WARM_SECONDS = 6;
+/**
+ * Chats warm the workers up until each has used this much processor time, in rounds of this many seconds. A cold Node
+ * costs two or three times as much.
+ */
+const WARM_CPU_US = 12e6;
+const WARM_ROUND_SECONDS = 4;
+const WARM_MS_MAX = 60_000;
 const WAITS_SECONDS = 3;
 /** The maximum time for a start: eight workers take long on a busy machine. */
 const START_MS_MAX = 300_000;
@@ -61,6 +68,8 @@ const { values } = parseArgs({
     hosts: { type: "string", default: "4" },
     only: { type: "string" },
     out: { type: "string", default: tmpdir() },
+    checkout: { type: "string", default: ROOT },
+    "node-flags": { type: "string", default: "" },
   },
 });
 const [clientCount, nodeCount, concurrent, streams, paceMs, seconds, accounts, hosts] = [
@@ -81,6 +90,8 @@ const CHAT: Scenario = {
   tokens: CHAT_WORDS,
   concurrent: Math.ceil(concurrent / clientCount),
 };
+/** The length of the streams that come before the measured ones. */
+const WARM_WORDS = 50;
 const STREAM_WORDS = Math.ceil((seconds * 1000) / paceMs);
 const STREAMS: Scenario = {
   ...SCENARIOS["streams-100"],
@@ -124,7 +135,7 @@ async function measureWith(workers: number): Promise<void> {
     return child;
   };
   try {
-    const { gateway, port } = await startGateway(workers, dir);
+    const { gateway, port, internalPort } = await startGateway(workers, dir);
     started.push(gateway);
     const database = new pg.Client(await findPrivatePostgres({ dataDir: dir }));
     await database.connect();
@@ -134,21 +145,15 @@ async function measureWith(workers: number): Promise<void> {
     const clients = Array.from({ length: clientCount }, (_, i) => start("client-process", i));
     for (const [i, node] of nodes.entries()) await joinNode(node, { query, port, number: i });
     await database.end();
-    const running: Running = { workers, gateway, nodes, clients, addresses, dataDir: dir };
+    const running: Running = { workers, gateway, internalPort, nodes, clients, addresses, dataDir: dir };
     const parts = [
       { name: "chat", scenario: CHAT, pace: { words: CHAT_WORDS, delayMs: 0 } },
       { name: "streams", scenario: STREAMS, pace: { words: STREAM_WORDS, delayMs: paceMs } },
     ] as const;
     for (const { scenario, pace, name } of parts) {
       if (values.only !== undefined && values.only !== name) continue;
-      await load(
-        running,
-        { ...scenario, ...(name === "chat" ? { seconds: WARM_SECONDS } : { tokens: 50 }) },
-        {
-          ...pace,
-          words: name === "chat" ? CHAT_WORDS : 50,
-        },
-      );
+      if (name === "chat") await warmUp(running, { ...scenario, seconds: WARM_ROUND_SECONDS }, pace);
+      else await load(running, { ...scenario, tokens: WARM_WORDS }, { ...pace, words: WARM_WORDS });
       const row = await measure(running, {
         name,
         scenario: { ...scenario, ...(name === "chat" && { seconds }) },
@@ -167,9 +172,19 @@ async function measureWith(workers: number): Promise<void> {
   }
 }
 
+async function warmUp(running: Running, scenario: Scenario, pace: AnswerPace): Promise<void> {
+  const { workers = [] } = partsOf(running, await postgresPid(running.dataDir));
+  const before = workers.map(readCpuTime);
+  const until = performance.now() + WARM_MS_MAX;
+  const isWarm = (): boolean =>
+    workers.every((worker, i) => cpuSpentUs(before[i] as (typeof before)[number], readCpuTime(worker)) >= WARM_CPU_US);
+  do await load(running, scenario, pace);
+  while (!isWarm() && performance.now() < until);
+}
+
 /**
- * Prints what PostgreSQL's connections wait for. Samples them during a separate load, because sampling slows the server
- * down.
+ * Prints what PostgreSQL's connections wait for, and how many holds and settlements a batch had. Samples the connections
+ * during a separate load, because sampling slows the server down.
  */
 async function tellWaits(running: Running, scenario: Scenario, pace: AnswerPace): Promise<void> {
   const connection = await findPrivatePostgres({ dataDir: running.dataDir });
@@ -178,23 +193,43 @@ async function tellWaits(running: Running, scenario: Scenario, pace: AnswerPace)
   const { rows: checks } = await pool.query("select count(*)::int as count from transfer where kind = 'verification'");
   await pool.end();
   const told = [...waits].toSorted(([, a], [, b]) => b - a).map(([what, count]) => `${what} ${count.toFixed(2)}`);
+  const sizes = await readBatchSizes(running.internalPort);
   console.log(
-    `\nconnections on average, with ${running.workers} workers: ${told.join(", ")}; ${checks[0]?.count} checks so far\n`,
+    `\nconnections on average, with ${running.workers} workers: ${told.join(", ")}; ${checks[0]?.count} checks so far; ${sizes}\n`,
   );
+}
+
+/** The average sizes of all batches so far, from the gateway's metrics. */
+async function readBatchSizes(internalPort: number): Promise<string> {
+  const text = await (await fetch(`http://127.0.0.1:${internalPort}/metrics`)).text();
+  const sumOf = (figure: string): number =>
+    [...text.matchAll(new RegExp(`^tollgate_batch_size_${figure} (\\S+)$`, "gm"))].reduce(
+      (sum, [, n]) => sum + Number(n),
+      0,
+    );
+  const sizes = ["hold", "settle"].map((batch) => {
+    const [sum, count] = ["sum", "count"].map((figure) => sumOf(`${figure}\\{[^}]*batch="${batch}"[^}]*\\}`));
+    return `${batch} ${((sum ?? 0) / (count ?? 1)).toFixed(1)}`;
+  });
+  return `in a batch on average: ${sizes.join(", ")}`;
 }
 
 interface Running {
   workers: number;
   gateway: BenchProcess;
+  internalPort: number;
   nodes: BenchProcess[];
   clients: BenchProcess[];
   addresses: TargetAddress[];
   dataDir: string;
 }
 
-async function startGateway(workers: number, dir: string): Promise<{ gateway: BenchProcess; port: number }> {
+async function startGateway(
+  workers: number,
+  dir: string,
+): Promise<{ gateway: BenchProcess; port: number; internalPort: number }> {
   const roomy = { admission_max: 100_000, tps_max: 1_000_000_000, context_limit: 131_072 };
-  const { command, env } = gatewayCommand(ROOT);
+  const { command, env } = gatewayCommand(values.checkout, values["node-flags"].split(" ").filter(Boolean));
   const gateway = new BenchProcess({
     name: "gateway",
     command: [...command, "serve"],
@@ -217,11 +252,11 @@ async function startGateway(workers: number, dir: string): Promise<{ gateway: Be
     },
   });
   const said = workers === 1 ? "serving" : "all workers are serving";
-  const port = await gateway.eventually(async () => {
+  const ports = await gateway.eventually(async () => {
     const line = (await readFile(gateway.logFile, "utf8")).split("\n").find((one) => one.includes(`"msg":"${said}"`));
-    return line === undefined ? undefined : (JSON.parse(line) as { port: number }).port;
+    return line === undefined ? undefined : (JSON.parse(line) as { port: number; internalPort: number });
   }, START_MS_MAX);
-  return { gateway, port };
+  return { gateway, ...ports };
 }
 
 async function joinNode(

@@ -20,7 +20,7 @@ test("parses one or two digits after a comma as cents", () => {
   }
 });
 
-test("accepts grouped digits of every locale", () => {
+test("accepts the thousands separators of every locale", () => {
   for (const decimal of [".", ","] as const) {
     assert.equal(read("1,234.50", decimal), 123_450);
     assert.equal(read("1.234,50", decimal), 123_450);

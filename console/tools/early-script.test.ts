@@ -29,11 +29,11 @@ test("lists once each code file that a page needs and the HTML document does not
   ]);
 });
 
-test("fails the build if the early script sends requests for a page that the bundle lacks", () => {
+test("fails the build if the early script (it sends requests before the page's code loads) lists a page that the bundle lacks", () => {
   assert.throws(() => collectPageCode({ "index.js": chunk([], "main.tsx", true) }), /has no page pages\/overview/);
 });
 
-test("inserts the script before all others", () => {
+test("inserts the early script before all other scripts", () => {
   const page = '<head><link rel="icon"><script src="main.js"></script></head>';
   assert.equal(
     insertScript(page, "/console/early.js"),

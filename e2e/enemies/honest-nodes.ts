@@ -51,7 +51,10 @@ function paced(scripted: Engine, stage: InProcessStage): Engine {
   };
 }
 
-/** Makes the scripted engine answer word by word at a real pace. A prompt that contains instructions is not changed. */
+/**
+ * Makes the scripted engine answer word by word, at the pace of a real engine. A prompt that begins with `#script` stays
+ * unchanged, because it tells the engine how to answer.
+ */
 function atPace(job: GenerationJob, stage: InProcessStage): GenerationJob {
   const prompt = "prompt" in job.input ? job.input.prompt : (job.input.messages.at(-1)?.content ?? "");
   if (prompt.startsWith("#script ")) return job;

@@ -33,7 +33,7 @@ const before: StrategyRow = {
   enemy_took: { what: "prompts", amount: 100 },
 };
 
-test("judge() reports nothing for an attack whose effects are within all limits", () =>
+test("findBrokenLimits() reports nothing for an attack whose effects are within all limits", () =>
   assert.deepEqual(findBrokenLimits(harmless, before), []));
 
 for (const [what, change, found] of [
@@ -47,23 +47,23 @@ for (const [what, change, found] of [
     "the enemy took (prompts) 1.0 % of what it did before",
   ],
 ] as const) {
-  test(`judge() reports an attack whose effect on ${what} reaches its limit`, () => {
+  test(`findBrokenLimits() reports an attack whose effect on ${what} reaches the limit for it`, () => {
     assert.deepEqual(findBrokenLimits({ ...harmless, ...change } as StrategyRow, before), [found]);
   });
 }
 
-test("judge() compares the median time to first token in strict mode only", () => {
+test("findBrokenLimits() compares the median time to first token in strict mode only", () => {
   assert.deepEqual(findBrokenLimits(harmless, before, { strict: true }), [
     "the median time to first token grew 2.0-fold",
   ]);
 });
 
-test("judge() ignores an attack's gains if the earlier report lacks the attack or shows no gains for it", () => {
+test("findBrokenLimits() ignores an attack's gains if the earlier report lacks the attack or shows no gains for it", () => {
   assert.deepEqual(findBrokenLimits(harmless, { ...before, enemy_earned_pico: 0, enemy_took: null }), []);
   assert.deepEqual(findBrokenLimits(harmless, undefined), []);
 });
 
-test("tableOf() writes a row for each attack", () => {
+test("formatAttackTable() writes a row for each attack", () => {
   assert.match(
     formatAttackTable({ commit: "abc", rows: [harmless] }),
     /\| 1 \| an enemy \| −5 % \| 1 % → 2 % \| 50 → 99 \| 50 → 100 \| × 2.0 \| 10 \| 1 %, 6 % \| 5 prompts \|/,

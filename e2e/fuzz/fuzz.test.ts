@@ -170,7 +170,7 @@ describe("the gateway under malformed and random requests", () => {
     socket.destroy();
   });
 
-  test("answers a client that has closed only its sending side of the connection, plain and streamed", async () => {
+  test("answers a client that has closed only its sending side of the connection, streamed or not", async () => {
     const slow = { text: "one two three four", ttft_ms: 300 };
     for (const stream of [false, true]) {
       const content = `#script ${JSON.stringify(slow)}`;
@@ -192,7 +192,7 @@ describe("the gateway under malformed and random requests", () => {
     }
   });
 
-  test("detects a client that disconnects during a plain request, and cancels the job on the node", async () => {
+  test("detects that a client disconnects during a request that is not streamed, and cancels the job on the node", async () => {
     const content = `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 50 })}`;
     const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 8_000 });
     const count = async (): Promise<number> =>

@@ -29,7 +29,7 @@ test("random choices follow their weights and stay within bounds", () => {
   );
 });
 
-test("expectedOf() derives the expected responses from a request's body", () => {
+test("deriveExpectedResponses() derives the expected responses from a request's body", () => {
   const chat = (more: object): object => ({ model: "tiny-3b", messages: [{ role: "user", content: "x" }], ...more });
   const due = (body: unknown): unknown => deriveExpectedResponses("chat", Buffer.from(JSON.stringify(body)));
   assert.deepEqual(due([]), [{ status: 400, param: null }]);

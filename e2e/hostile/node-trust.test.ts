@@ -250,7 +250,7 @@ describe("quarantine, probation and payment of nodes", () => {
     });
   }
 
-  test("a node that breaks the protocol is not paid: a plain request is free, and a stream costs the output that arrived", async () => {
+  test("a node that breaks the protocol is not paid: a request without streaming is free, and a stream costs the output that arrived", async () => {
     for (const [what, behaviour] of Object.entries(PROTOCOL_VIOLATIONS)) {
       const node = await join("small-7b-alt", applyToMarkedPrompts(behaviour));
       const whole = await asked(marked("small-7b-alt"));

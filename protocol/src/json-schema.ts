@@ -162,7 +162,8 @@ const TYPE_OF = new Map(
 );
 const RANGE = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
 /**
- * These keywords define the value completely. If another keyword is next to one of them, an engine has to enforce both.
+ * Each of these keywords may define the value alone. A schema that has one of them beside another keyword requires both,
+ * so it needs an engine that enforces `allOf`.
  */
 const ALONE = ["$ref", "anyOf", "oneOf", "allOf", "enum", "const", "not", "if"];
 const REPETITIONS = [

@@ -186,13 +186,13 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "requests in a minute are not limited",
-    file: `${LIMITS}valkey.ts`,
+    file: `${LIMITS}valkey-limits.ts`,
     find: "time(), id, requestsPerMinute, tokensPerMinute, inFlight];",
     replace: "time(), id, 1e9 + requestsPerMinute, tokensPerMinute, inFlight];",
   },
   {
     name: "slots in flight are not limited",
-    file: `${LIMITS}valkey.ts`,
+    file: `${LIMITS}valkey-limits.ts`,
     find: "time(), id, requestsPerMinute, tokensPerMinute, inFlight];",
     replace: "time(), id, requestsPerMinute, tokensPerMinute, 1e9 + inFlight];",
   },
@@ -271,8 +271,8 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "a request costs what the catalogue says at its end",
     file: `${INFERENCE}settle.ts`,
-    find: "chargeAmount(model.prices, used",
-    replace: "chargeAmount((gw.catalogue().active.get(model.id) ?? model).prices, used",
+    find: "computeChargeAmount(model.prices, used",
+    replace: "computeChargeAmount((gw.catalogue().active.get(model.id) ?? model).prices, used",
   },
   {
     name: "tokens are not counted in the minute",
@@ -288,13 +288,13 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "a slot in doubt is not given back",
-    file: `${LIMITS}valkey.ts`,
+    file: `${LIMITS}valkey-limits.ts`,
     find: "if (error instanceof LimitsUnavailable && error.maybeDone) departures.undo(undo);",
     replace: "",
   },
   {
     name: "the limits' server is not told what is in flight when it is back",
-    file: `${LIMITS}valkey.ts`,
+    file: `${LIMITS}valkey-limits.ts`,
     find: "back: () => renew(),",
     replace: "back: () => {},",
   },
@@ -324,7 +324,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "news of a payment that come again are booked again",
-    file: `${PAYMENTS}rules.ts`,
+    file: `${PAYMENTS}payment-rules.ts`,
     find: "amount: pico(should[kind] - made[kind]) }",
     replace: "amount: pico(should[kind] - 0n * made[kind]) }",
   },

@@ -41,10 +41,9 @@ test("a test can shift the wall clock of a running process without its timers an
   const isOff = async (offsetS: number): Promise<void> => {
     const from = (await said()).length;
     await eventually(`it is ${offsetS} s off`, async () => {
-      const last = (await said()).at(-1);
-      return (
-        (await said()).length > from + 2 && last !== undefined && Math.abs(last[0] - Date.now() - offsetS * 1000) < 2000
-      );
+      const lines = await said();
+      const last = lines.at(-1);
+      return lines.length > from + 2 && last !== undefined && Math.abs(last[0] - Date.now() - offsetS * 1000) < 2000;
     });
   };
   await isOff(0);

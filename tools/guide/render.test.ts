@@ -52,7 +52,7 @@ test("marks the expected output of a command", () => {
   assert.match(body("```output\n12 tokens\n```"), /^<figure class="code output"><figcaption><span>Output<\/span>/);
 });
 
-test("replaces a base URL with the reader's own, also within a sentence", () => {
+test("replaces the base URL in examples and sentences with the one that the reader used", () => {
   assert.equal(body("`http://127.0.0.1:8080/v1`"), "<p><code>https://address.invalid/v1</code></p>\n");
   assert.equal(body("`http://127.0.0.1:8080`"), "<p><code>http://127.0.0.1:8080</code></p>\n");
 });

@@ -82,7 +82,8 @@ export const MUTATIONS: Mutation[] = [
     replace:
       "          charge_pico = greatest(d.charge_pico, excluded.charge_pico) * (excluded.requests > 0)::int\n  )",
     test: `${SRC}history/rollup-writer.test.ts`,
-    title: "add a late charge to the day's sum of its label, whether or not the request was already counted as lost",
+    title:
+      "add a late charge to the daily sum of its request label, whether or not the request was already counted as lost",
   },
   {
     name: "a member who becomes a billing contact keeps a playground key",
@@ -107,7 +108,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");\n      return false;',
     replace:
       'log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");\n      return true;',
-    test: `${SRC}ledger/outage.test.ts`,
+    test: `${SRC}ledger/given-up-settlements.test.ts`,
     title: "keeps a settlement on disk if the database refuses it, until it is recorded as given up",
   },
   {
@@ -187,7 +188,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SRC}ledger/settling-tries.ts`,
     find: 'if (result.isFinal && (await this.giveUp(settlement, result.error))) return "given_up";',
     replace: 'if (result.isFinal) return this.giveUp(settlement, result.error).then(() => "given_up" as const);',
-    test: `${SRC}ledger/outage.test.ts`,
+    test: `${SRC}ledger/given-up-settlements.test.ts`,
     title: "keeps a settlement on disk if the database refuses it, until it is recorded as given up",
   },
   {
@@ -195,7 +196,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SRC}ledger/ledger.ts`,
     find: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);',
     replace: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf && clock.monotonic());',
-    test: `${SRC}ledger/outage.test.ts`,
+    test: `${SRC}ledger/hold-outages.test.ts`,
     title: "reads the credit again one second after a slow hold started, not one second after its response",
   },
   {
@@ -233,7 +234,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "the check of the ledger passes over the rollups by label",
     file: `${SRC}ledger/check.ts`,
-    find: "    checks.push(...rollupChecks(KEPT_FROM, performance));\n",
+    find: "    checks.push(...listRollupChecks(KEPT_FROM, performance));\n",
     replace: "",
     test: `${SRC}history/day-closing.test.ts`,
     title: "include label_day: the ledger check finds a changed figure and names the day",

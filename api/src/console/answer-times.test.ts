@@ -22,7 +22,7 @@ function figuresOf(schema: unknown, path: string[] = []): string[] {
   return isFigure ? [path.join(".")] : [];
 }
 
-test("every console answer with figures says when they were true", () => {
+test("every answer of the console API that contains figures also contains the time at which they were true", () => {
   const routes = consoleApi.tables.flatMap(({ routes: table }) => Object.entries<Route>(table));
   const missing = routes
     .filter(([id, { at }]) => (at.startsWith("GET") || READING.includes(id)) && !WITHOUT_TIME.includes(id))

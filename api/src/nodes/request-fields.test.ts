@@ -14,7 +14,7 @@ const nested = (levels: number): unknown => (levels === 0 ? 1 : { in: nested(lev
 /** An object with exactly this many bytes of JSON. */
 const sized = (bytes: number) => ({ n: "x".repeat(bytes - '{"n":""}'.length) });
 
-test("hardware facts are limited to 8 KiB as JSON, counted in bytes", () => {
+test("the hardware description in a node registration is limited to 8 KiB as JSON, counted in bytes", () => {
   assert.equal(refusal({ hardware: sized(8192) }), undefined);
   assert.deepEqual(refusal({ hardware: sized(8193) }), [
     "hardware",
@@ -27,14 +27,14 @@ test("hardware facts are limited to 8 KiB as JSON, counted in bytes", () => {
   );
 });
 
-test("hardware facts are limited in depth, and their text must not contain characters that PostgreSQL cannot store", () => {
+test("the hardware description in a node registration is limited in depth and has no characters that PostgreSQL cannot store", () => {
   assert.equal(refusal({ hardware: nested(8) }), undefined);
   assert.deepEqual(refusal({ hardware: nested(9) }), ["hardware", '"hardware" must be at most 8 levels deep']);
   assert.equal(refusal({ hardware: { deep: JSON.parse(`${"[".repeat(4000)}${"]".repeat(4000)}`) } })?.[0], "hardware");
   for (const text of ["a\u0000b", "\ud800"]) assert.equal(refusal({ hardware: { text } })?.[0], "hardware", text);
 });
 
-test("name and agent must be one short line of text each", () => {
+test("the fields name and agent of a node registration must each be one short line of text", () => {
   for (const fields of [{ name: "x".repeat(201) }, { name: "a\nb" }, { agent: "x".repeat(65) }, { agent: "a\u0000" }]) {
     assert.equal(refusal(fields)?.[0], Object.keys(fields)[0]);
   }

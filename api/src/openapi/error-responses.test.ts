@@ -12,7 +12,7 @@ const named = {
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
 describe("a documented error response", () => {
-  test("is one component for all routes, named after its error codes, if the catalogue contains all its messages", () => {
+  test("is one OpenAPI component for all routes, named after its error codes, if the error catalogue contains all its messages", () => {
     const { byStatus, shared } = buildErrorResponses(refusalsOfCodes("no_account", "account_suspended"));
     assert.deepEqual(byStatus, { 403: ref("no_account.account_suspended") });
     assert.deepEqual(Object.keys(shared), ["no_account.account_suspended"]);
@@ -24,7 +24,7 @@ describe("a documented error response", () => {
     assert.deepEqual(shared, {});
   });
 
-  test("has the name and the title that the API defines for it", () => {
+  test("has the name and the title that the API's declaration gives it", () => {
     const { byStatus, shared } = buildErrorResponses([NODE], { named });
     assert.deepEqual(byStatus, { 404: ref("not_found") });
     assert.match(shared.not_found?.description ?? "", /^Gone\.\n/);

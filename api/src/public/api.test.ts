@@ -23,7 +23,7 @@ describe("errors", () => {
     }),
   );
 
-  test("each public code has its documented status and message", () => {
+  test("each error code of the public API has its documented status and message", () => {
     for (const code of PUBLIC_ERROR_CODES) {
       const found = listed.filter((one) => one.code === code);
       assert.ok(found.length > 0, `${code} is under no status`);
@@ -34,7 +34,7 @@ describe("errors", () => {
     }
   });
 
-  test("the error schema lists exactly the codes that the routes return", () => {
+  test("the error schema lists exactly the error codes that the public routes return", () => {
     const declared = routes.flatMap((route) => listRouteErrors(route).flatMap(({ code }) => code ?? []));
     assert.deepEqual([...new Set(declared)].sort(), [...PUBLIC_ERROR_CODES].sort());
     for (const code of Object.keys(faults) as FaultCode[]) {
@@ -77,7 +77,7 @@ test("every rate-limit header has a description", () => {
   assert.deepEqual(used.sort(), Object.keys(publicApi.headers ?? {}).sort());
 });
 
-test("the descriptions explain null and unknown fields, which no schema can express", () => {
+test("the API's descriptions state how null and unknown fields are treated, because no schema can express it", () => {
   assert.match(document.info.description, /`null` means that the field is absent/);
   assert.match(document.info.description, /unlisted fields are ignored/);
 });

@@ -51,7 +51,7 @@ function draws(seed: number): (bound: number) => number {
   };
 }
 
-test("the fast check accepts only requests that the schema accepts, with the same result", () => {
+test("the fast check of chat requests accepts only requests that the schema accepts, with the same result", () => {
   const draw = draws(7);
   const pick = <T>(list: readonly T[]): T => list[draw(list.length)] as T;
   let plain = 0;
@@ -66,7 +66,7 @@ test("the fast check accepts only requests that the schema accepts, with the sam
   assert.ok(plain > 10_000, `${plain} of them were plain`);
 });
 
-test("the fast check accepts the most common requests, and leaves requests with other fields to the schema", () => {
+test("the fast check of chat requests accepts the most common ones, and leaves those with other fields to the schema", () => {
   for (const more of [
     {},
     { stream: true, max_tokens: 400, temperature: 0.7, top_p: 1, seed: 7 },

@@ -19,9 +19,10 @@ async function openServer(t: TestContext, status = 200) {
   await once(server, "listening");
   t.after(() => server.close().closeAllConnections());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/live`;
-  const openPage = () => {
+  const openPage = (owner = "Ada") => {
     const seen: string[] = [];
     const leave = openSharedEventStream({
+      owner,
       url,
       headers: { account: "acc_1" },
       on: ({ event, data }) => seen.push(`${event} ${data}`),
@@ -64,6 +65,18 @@ test("when the page that reads the stream closes, another page opens the stream"
   send("balance", "3");
   await other.saw("balance 3");
   assert.deepEqual([reader.seen, other.seen], [["open"], ["open", "open", "balance 3"]]);
+});
+
+test("pages of two persons do not share a stream, so nobody sees the events of the person who used the browser before", async (t) => {
+  const { streams, openPage, send } = await openServer(t);
+  const before = openPage("Ada");
+  await before.saw("open");
+  send("balance", "1");
+  await before.saw("balance 1");
+  const now = openPage("Grace");
+  await now.saw("open");
+  assert.equal(streams.size, 2);
+  assert.deepEqual(now.seen, ["open"]);
 });
 
 test("a page that closes while another one reads the stream leaves that stream open", async (t) => {

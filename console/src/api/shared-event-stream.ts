@@ -13,12 +13,20 @@ interface Question {
   ask: string;
 }
 
-/** Opens the stream, or joins the one that another page reads. Returns a function that leaves it. */
-export function openSharedEventStream(options: StreamOptions): () => void {
+export interface SharedStreamOptions extends StreamOptions {
+  /**
+   * Whose stream it is: the person and the account. A page that a person left open must not send events to a page on which
+   * somebody else signed in since.
+   */
+  owner: string;
+}
+
+/** Opens the stream, or joins the one that another page of its owner reads. Returns a function that leaves it. */
+export function openSharedEventStream({ owner, ...options }: SharedStreamOptions): () => void {
   // Browsers offer locks only to pages loaded over HTTPS or from this machine. Other pages have a stream each.
   const locks: LockManager | undefined = navigator.locks;
   if (locks === undefined) return openEventStream(options);
-  const name = `event stream ${options.url} ${JSON.stringify(options.headers)}`;
+  const name = `event stream ${options.url} ${JSON.stringify(options.headers)} ${owner}`;
   const over = new AbortController();
   const channel = new BroadcastChannel(name);
   const page = crypto.randomUUID();

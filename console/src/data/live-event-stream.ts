@@ -14,6 +14,7 @@ import { balanceQuery } from "./balance-and-usage.ts";
 import { useOutage } from "./outage.ts";
 import { countLoadedPages } from "./pagination.ts";
 import { callForbiddenHandler, callSignedOutHandler, queryClient, STREAM_OPEN_QUERY_KEY } from "./query-client.ts";
+import { meQuery } from "./signed-in-session.ts";
 
 const LIVE_REQUESTS = ["live requests"];
 const READ_AGAIN_MS = 4_000;
@@ -45,6 +46,7 @@ export function useEventStream(
     const account = findAccountIdForPath(path);
     let wasOpen = false;
     const close = openSharedEventStream({
+      owner: `${queryClient.getQueryData(meQuery.queryKey)?.identity.id} ${of}`,
       url: path,
       headers: account === undefined ? {} : { [ACCOUNT_HEADER]: account },
       on,

@@ -259,7 +259,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: /^local-1/ }).click();
   });
 
-  test("a released node is paused, and serves again once its host resumes it", async () => {
+  test("a node that is released from quarantine is paused, and serves again once its host resumes it", async () => {
     await page.getByRole("button", { name: "Release" }).click();
     await page.getByRole("dialog", { name: "Release local-1?" }).getByRole("button", { name: "Release" }).click();
     await page.getByText("The node receives no requests until its host resumes it.").waitFor();

@@ -1,4 +1,7 @@
-/** All tours, for the program that records API responses. */
+/**
+ * All tours (scripted visits of the console's pages, see page-tour.ts), for the program that records the API's responses
+ * to them.
+ */
 import type { Tour } from "./page-tour.ts";
 import { BUILDER_TOURS } from "./tours/builder.ts";
 import { HOST_TOURS } from "./tours/host.ts";

@@ -12,7 +12,7 @@ describe("the recorded API responses", () => {
       assert.deepEqual(findDeclarationMismatches(recorded), [], file));
   }
 
-  test("a response with a missing, wrong or unknown field is refused, with the path of the field", () => {
+  test("with a missing, wrong or unknown field are refused, and the error has the field's path", () => {
     const recorded: RecordedResponse = { as: "builder", request: "GET /console/api/balance", status: 200 };
     const body = { object: "balance", as_of: 1, balance_micro: "1.000000", held_micro: 0, more: true };
     const [first, ...others] = findDeclarationMismatches({ ...recorded, body });
@@ -25,13 +25,13 @@ describe("the recorded API responses", () => {
     );
   });
 
-  test("an event that the stream's declaration does not contain is refused", () => {
+  test("with a stream event that the API does not declare are refused", () => {
     const events = [{ event: "weather", data: {} }];
     const found = findDeclarationMismatches({ as: "builder", request: "GET /console/api/live", status: 200, events });
     assert.match(found.join(), /^events\.0: .*weather/);
   });
 
-  test("IDs, keys and tokens are made up", () => {
+  test("contain no real IDs, keys and tokens, but made-up ones", () => {
     const text = JSON.stringify([...recording.values()]);
     const ids = text.match(/\b(?:[a-z]{2,8}_|chatcmpl-)[0-7][0-9a-hjkmnp-tv-z]{25}\b/g) ?? [];
     const secrets = text.match(/\bt(?:sk|ht)_live_\w+/g) ?? [];

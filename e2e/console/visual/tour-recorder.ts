@@ -1,4 +1,4 @@
-/** Runs tours on a running platform and writes the API responses. */
+/** Runs tours (scripted visits of the console's pages) on a running platform, and writes the API's responses to files. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { ReadyFile } from "@tollgate/stage/dev-platform.ts";

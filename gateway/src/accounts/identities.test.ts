@@ -146,7 +146,7 @@ test("one of two concurrent sign-ups with the same address is refused as taken",
     assert.ok(error instanceof SignInRefusal && error.reason === "email_taken", String(error));
 });
 
-test("ids are UUIDs that contain their creation time", async () => {
+test("the ID of an identity is a UUID that contains its creation time", async () => {
   const since = systemClock.now();
   await make("ids@example.test");
   await signIn(identities, "ids@example.test");

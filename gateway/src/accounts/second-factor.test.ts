@@ -134,7 +134,7 @@ const pass = (seconds: number) =>
 
 const gatewayOf = (index: number): Gateway => gateways[index % 2] as Gateway;
 
-test("only 10 of 300 concurrent guesses, from 300 addresses at two gateways, are checked", async () => {
+test("only 10 of 300 concurrent guesses of a second-factor code are checked, even from 300 addresses at two gateways", async () => {
   const { email, secret: shared } = await person();
   const challenges: string[][] = [];
   for (let i = 0; i < CHALLENGES; i++) challenges.push(await challenge(email));
@@ -172,7 +172,7 @@ test("backup codes and app codes share one limit of attempts", async () => {
   assert.equal(evaluated, ATTEMPT_RULES.secondFactor.attempts);
 });
 
-test("a correct code resets the count of wrong ones", async () => {
+test("a correct second-factor code resets the count of wrong ones", async () => {
   const { email, secret: shared, backupCodes } = await person();
   for (let round = 0; round < 3; round++) {
     const tries = from(await challenge(email));

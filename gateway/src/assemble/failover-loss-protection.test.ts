@@ -73,7 +73,7 @@ test("a gateway stops using the old primary once another gateway reports the new
   hearing[0]?.("tg.h", Buffer.from("not JSON"));
 });
 
-test("records a failover's loss at once, lists requests not yet entered in the ledger, and enters them later", async (t) => {
+test("a gateway records at once that a failover lost commits, lists the lost requests that are not yet in the ledger, and enters them later", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const builder = newId();

@@ -104,7 +104,10 @@ interface Loss {
   isComplete: boolean;
 }
 
-/** Starts to follow the database's history. First finishes an interrupted re-entry of lost commits. */
+/**
+ * Starts to follow the database's history (which server and timeline it is on), so that a failover is noticed. If an
+ * earlier run stopped while it entered commits again that a failover had lost, that is finished first.
+ */
 export async function followDatabaseHistory(
   context: Context,
   { store, journals, ledger }: Following,

@@ -153,7 +153,7 @@ function uuidOf(nodeId: string): Uuid {
   return id;
 }
 
-/** What quarantining a node requires. */
+/** The gateway's parts that `quarantineNode` uses. */
 export interface QuarantineContext {
   fleet: Fleet;
   broadcast: Broadcast;

@@ -6,6 +6,7 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "./clock.ts";
 import { invariant } from "./invariant.ts";
+import { ShortLivedMap } from "./short-lived-collections.ts";
 
 export interface Message {
   /** For questions and answers: the question's number. Other kinds of messages may use it freely. */
@@ -56,7 +57,7 @@ export class Channel {
   readonly #clock: Clock;
   readonly #waitingBytesMax: number;
   readonly #handlers: ((message: Message) => void)[] = [];
-  readonly #questions = new Map<number, Waiting>();
+  readonly #questions = new ShortLivedMap<number, Waiting>();
   #asked = 0;
   #isClosed = false;
   #isFlushDue = false;
@@ -80,8 +81,7 @@ export class Channel {
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
         this.#isClosed = true;
-        for (const { reject } of this.#questions.values()) reject(new ChannelError("the other process has exited"));
-        this.#questions.clear();
+        for (const { reject } of this.#questions.all()) reject(new ChannelError("the other process has exited"));
         resolve(cause);
       });
     });
@@ -150,7 +150,7 @@ export class Channel {
         return;
       }
       this.#asked = (this.#asked + 1) >>> 0;
-      this.#questions.set(this.#asked, { resolve, reject });
+      this.#questions.add(this.#asked, { resolve, reject });
       this.tell(kind, { number: this.#asked, text });
     });
   }

@@ -4,7 +4,10 @@ type Cell = string | number | bigint | boolean | null | undefined;
 /** The columns by name and in order. Each has a function that returns the cell of a row. */
 export type CsvColumns<Row> = Record<string, (row: Row) => Cell>;
 
-/** The characters after which a spreadsheet may start a cell, whatever separator its locale uses. */
+/**
+ * Finds the places where a spreadsheet would read a formula: at the start of a cell, which may also begin after a
+ * separator of another locale, before a character that begins a formula.
+ */
 const FORMULA = /(^|[;,|\t\r\n])(["\s]*)(?=[=+@-])/g;
 
 /** Quotes a cell where needed. A cell that a spreadsheet would run as a formula gets an apostrophe first. */

@@ -85,7 +85,7 @@ function spansOf({ bytes }: Sent): { spans: Span[]; resource: Record<string, str
   };
 }
 
-describe("traces", () => {
+describe("traces of requests", () => {
   test("are off and cost nothing unless a collector is configured", async () => {
     const { tracing } = await open({});
     assert.equal(tracing, noTracing);

@@ -52,7 +52,7 @@ const connected = async (t: TestContext, connection: Connection): Promise<Databa
   return client;
 };
 
-describe("a URL with several hosts", () => {
+describe("a database URL with several hosts", () => {
   test("connects to the first host that answers, and to another host after that one has failed", async (t) => {
     const [a, b] = [portOf(first), portOf(second)];
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write");

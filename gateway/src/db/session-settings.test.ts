@@ -65,20 +65,20 @@ describe("connection settings", () => {
     for (const each of Object.keys(FOREIGN)) assert.equal(settings[each], GOOD[each as keyof typeof GOOD], each);
   };
 
-  test("override the settings of the role, the database and the server", async () => {
+  test("of the gateway override the settings of the role, the database and the server", async () => {
     assert.deepEqual(await ask({ ...(database.connection as pg.ClientConfig) }), FOREIGN, "the database's own");
     own(await ask(clientConfig(database.connection, "test")));
     own(await ask(clientConfig({ connectionString: formatConnectionUrl(database.connection) }, "test")));
   });
 
-  test("are applied together with the options in the URL", async () => {
+  test("are applied together with the options in the database URL", async () => {
     const url = `${formatConnectionUrl(database.connection)}&options=${encodeURIComponent("-c synchronous_commit=remote_apply")}`;
     const { synchronous_commit: commit, ...others } = await ask(clientConfig({ connectionString: url }, "test"));
     assert.equal(commit, "remote_apply");
     own({ ...others, synchronous_commit: "on" });
   });
 
-  test("are checked after connecting, because a pooler may drop them", async () => {
+  test("are checked after connecting, because a connection pooler may drop them", async () => {
     const pool = openPool(database.connection, { log: createLog("silent"), sizeMax: 1 });
     await checkSession(pool, "assumed");
     await assert.rejects(checkSession(pool, "checked"), (error: Error) => {

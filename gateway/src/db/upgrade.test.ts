@@ -146,13 +146,6 @@ describe('migrations marked "phase: after"', () => {
     );
   });
 
-  test('are refused if their phase is neither "before" nor "after"', async (t) => {
-    await assert.rejects(
-      run(t, { "0001_a.sql": "-- phase: later\nselect 1;" }),
-      /^MigrationError: Migration 0001_a\.sql: phase must be before or after, not "later"\.$/,
-    );
-  });
-
   const gone = (name: string): Promise<true> =>
     eventually("it is gone", async () => {
       const { rowCount } = await database.pool.query(
@@ -161,6 +154,13 @@ describe('migrations marked "phase: after"', () => {
       );
       return rowCount === 0;
     });
+});
+
+test('a migration whose phase is neither "before" nor "after" is refused', async (t) => {
+  await assert.rejects(
+    run(t, { "0001_a.sql": "-- phase: later\nselect 1;" }),
+    /^MigrationError: Migration 0001_a\.sql: phase must be before or after, not "later"\.$/,
+  );
 });
 
 test("the list of connected programs groups connections by version and leaves out broadcast connections", async () => {

@@ -180,7 +180,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
       assert.ok((roster.find(first.id)?.shunnedUntil ?? 0) <= clock.monotonic(), "it is asked as before");
     });
 
-    test("waits for a late node, without blame, while no other node is free", async () => {
+    test("waits for a node that accepts late, and does not blame it, while no other node is free", async () => {
       const { dispatcher } = open("gw1");
       const node = await online("a");
       const running = ask(dispatcher);

@@ -7,7 +7,8 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
-import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
+import type { DispatchResult } from "./dispatch-result.ts";
+import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -128,7 +129,7 @@ describe("requests with an output format", () => {
     assert.equal(dispatcher.keepsFormat(MODEL), false);
   });
 
-  test("wait while all nodes that support the format are busy, and let plain requests use the other nodes", async () => {
+  test("wait while all nodes that support the format are busy, and let requests without a format use the other nodes", async () => {
     const node = await online("able", able);
     const first = run(true);
     const job = await node.job();
@@ -169,7 +170,7 @@ describe("requests with an output format", () => {
     assert.ok(!hasFormat(older).includes(true));
   });
 
-  test("do not delay plain requests that arrived earlier", async () => {
+  test("do not delay requests without a format that arrived earlier", async () => {
     const node = await online("able", able);
     const busy = run(false);
     const job = await node.job();
@@ -181,7 +182,7 @@ describe("requests with an output format", () => {
     assert.deepEqual(hasFormat(node), [false, false, true]);
   });
 
-  test("fail immediately when the last node that supports the format leaves or drops it, while plain requests wait", async () => {
+  test("fail immediately when the last node that supports the format leaves or drops it, while requests without a format wait", async () => {
     const older = await online("older");
     const held = run(false);
     const heldJob = await older.job();

@@ -49,3 +49,15 @@ test("measurements by other gateways are sorted by time, in whatever order they 
   assert.deepEqual(here.topic(() => true).held("a"), there.topic(() => true).held("a"));
   assert.equal(here.topic(() => true).held("a").length, 31);
 });
+
+test("other gateways' measurements are read only if they are amounts, and without the fields of later versions", () => {
+  const { parse, itemsMax } = new NodeSpeeds().topic(() => true);
+  const told = { model: "m", at: 5, ttftMs: 20, ttftMsPerToken: 2, tokensPerSecond: null };
+  assert.deepEqual(parse({ ...told, later: "field" }), told);
+  assert.deepEqual(parse({ model: "m", at: 5, ttftMs: 20, tokensPerSecond: 50 })?.tokensPerSecond, 50);
+  for (const wrong of [null, 7, {}, { ...told, model: 1 }, { ...told, at: "5" }, { ...told, ttftMs: -1 }])
+    assert.equal(parse(wrong), undefined, JSON.stringify(wrong));
+  for (const wrong of [{ ttftMsPerToken: null }, { tokensPerSecond: undefined }, { ttftMs: Number.POSITIVE_INFINITY }])
+    assert.equal(parse({ ...told, ...wrong }), undefined, JSON.stringify(wrong));
+  assert.equal(itemsMax, 4, "a busy node's speed is not told more often");
+});

@@ -2,7 +2,6 @@
  * The nodes' speeds as the gateways measure them: time to first token and tokens per second. Each is a moving median of
  * a node's recent answers for a model, through any gateway. Nodes' own reports do not count.
  */
-import { z } from "zod";
 import type { PeerTopic } from "./exchange/peer-topic.ts";
 
 interface Speed {
@@ -25,36 +24,52 @@ export interface MedianSpeed {
 
 interface Measured {
   samples: Speed[];
-  /** Cached until the next sample, because each choice of a node compares four medians. */
-  median: MedianSpeed | undefined;
+  /** The medians that were needed since the last sample. Each choice of a node compares those of four nodes. */
+  medians: Partial<Record<Figure, number | null>>;
 }
+
+type Figure = "ttftMs" | "ttftMsPerToken" | "tokensPerSecond";
 
 const UNMEASURED: MedianSpeed = { ttftMs: null, tokensPerSecond: null };
 
 const SAMPLES_MAX = 31;
+/**
+ * The most samples of a node in one message. Messages are sent four times a second, so a median changes hardly with more,
+ * and each costs every other gateway time.
+ */
+const TOLD_SAMPLES_MAX = 4;
 
 /** The speed of one answer, as gateways report it to each other. */
-const ToldSpeed = z.object({
-  model: z.string(),
-  at: z.number(),
-  ttftMs: z.number().nonnegative(),
-  /** Optional, because gateways of the previous release do not send it. */
-  ttftMsPerToken: z.number().nonnegative().optional(),
-  tokensPerSecond: z.number().nonnegative().nullable(),
-});
-type ToldSpeed = z.infer<typeof ToldSpeed>;
+interface ToldSpeed extends Speed {
+  model: string;
+}
+
+function parseToldSpeed(told: unknown): ToldSpeed | undefined {
+  if (typeof told !== "object" || told === null) return undefined;
+  const { model, at, ttftMs, ttftMsPerToken, tokensPerSecond } = told as Record<keyof ToldSpeed, unknown>;
+  // Gateways of the previous release do not send `ttftMsPerToken`.
+  const isValid =
+    typeof model === "string" &&
+    Number.isFinite(at) &&
+    isAmount(ttftMs) &&
+    (ttftMsPerToken === undefined || isAmount(ttftMsPerToken)) &&
+    (tokensPerSecond === null || isAmount(tokensPerSecond));
+  return isValid ? ({ model, at, ttftMs, ttftMsPerToken, tokensPerSecond } as ToldSpeed) : undefined;
+}
+
+const isAmount = (told: unknown): boolean => Number.isFinite(told) && (told as number) >= 0;
 
 export class NodeSpeeds {
   readonly #samples = new Map<string, Map<string, Measured>>();
 
   note(nodeId: string, model: string, speed: Speed): void {
     const models = this.#samples.get(nodeId) ?? new Map<string, Measured>();
-    const measured = models.get(model) ?? { samples: [], median: undefined };
+    const measured = models.get(model) ?? { samples: [], medians: {} };
     const { samples } = measured;
     // Sorted by time, so that all gateways keep the same samples, in whatever order they receive them.
     samples.splice(samples.findLastIndex(({ at }) => at <= speed.at) + 1, 0, speed);
     if (samples.length > SAMPLES_MAX) samples.shift();
-    measured.median = undefined;
+    measured.medians = {};
     models.set(model, measured);
     this.#samples.set(nodeId, models);
   }
@@ -66,8 +81,8 @@ export class NodeSpeeds {
   topic(isConnected: (nodeId: string) => boolean): PeerTopic<ToldSpeed> {
     return {
       name: "speeds",
-      itemsMax: SAMPLES_MAX,
-      item: ToldSpeed,
+      itemsMax: TOLD_SAMPLES_MAX,
+      parse: parseToldSpeed,
       hear: (nodeId, told, { shiftMs, isHeld }) => {
         if (!isConnected(nodeId)) return;
         // All gateways have about the same samples. So of their answers to a request for records, only the first is
@@ -87,12 +102,17 @@ export class NodeSpeeds {
   ofNode(nodeId: string, model: string): MedianSpeed {
     const measured = this.#samples.get(nodeId)?.get(model);
     if (measured === undefined) return UNMEASURED;
-    measured.median ??= {
-      ttftMs: computeMedian(measured.samples.map(({ ttftMs }) => ttftMs)),
-      ttftMsPerToken: computeMedian(measured.samples.map(({ ttftMsPerToken }) => ttftMsPerToken ?? null)),
-      tokensPerSecond: computeMedian(measured.samples.map(({ tokensPerSecond }) => tokensPerSecond)),
+    return {
+      ttftMs: medianOf(measured, "ttftMs"),
+      ttftMsPerToken: medianOf(measured, "ttftMsPerToken"),
+      tokensPerSecond: medianOf(measured, "tokensPerSecond"),
     };
-    return measured.median;
+  }
+
+  /** The node's median time to first token in milliseconds. Each choice of a node needs it, but no other figure. */
+  ttftMsOf(nodeId: string, model: string): number | null {
+    const measured = this.#samples.get(nodeId)?.get(model);
+    return measured === undefined ? null : medianOf(measured, "ttftMs");
   }
 
   /** The median of the nodes' medians; null if none was measured. */
@@ -109,6 +129,14 @@ export class NodeSpeeds {
   forget(nodeId: string): void {
     this.#samples.delete(nodeId);
   }
+}
+
+function medianOf({ medians, samples }: Measured, figure: Figure): number | null {
+  const known = medians[figure];
+  if (known !== undefined) return known;
+  const found = computeMedian(samples.map((sample) => sample[figure] ?? null));
+  medians[figure] = found;
+  return found;
 }
 
 export function computeMedian(values: (number | null)[]): number | null {

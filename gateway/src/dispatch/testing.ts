@@ -181,13 +181,15 @@ export class FakeNode {
   }
 }
 
-/** A sink that collects all text. */
+/** A sink that collects all text. It needs no more output once it has `enoughAt` characters. */
 export class TextSink implements DispatchSink {
   text = "";
   reachedClient = false;
   readonly #streams: boolean;
-  constructor({ streams = false } = {}) {
+  readonly #enoughAt: number;
+  constructor({ streams = false, enoughAt = Number.POSITIVE_INFINITY } = {}) {
     this.#streams = streams;
+    this.#enoughAt = enoughAt;
   }
   begin(): void {
     this.text = "";
@@ -195,7 +197,7 @@ export class TextSink implements DispatchSink {
   delta(_channel: string, text: string): "more" | "enough" {
     this.text += text;
     this.reachedClient ||= this.#streams;
-    return "more";
+    return this.text.length >= this.#enoughAt ? "enough" : "more";
   }
   vectors(): "broken" {
     return "broken";

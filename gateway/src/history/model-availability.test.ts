@@ -10,7 +10,7 @@ const at = (minute: number, second = 0): Date => new Date(START + minute * MINUT
 const up = (model: string, busy = 1): ModelSample => ({ model, nodes: 1, slots: 4, busy });
 const down = (model: string): ModelSample => ({ model, nodes: 0, slots: 0, busy: 0 });
 
-describe("availability", () => {
+describe("the record of models' availability", () => {
   let db: TestDatabase;
   let gateways: ModelAvailability[];
   let one: ModelAvailability;
@@ -47,7 +47,7 @@ describe("availability", () => {
       [at(minute), model, counts.ok, counts.failed],
     );
 
-  test("is sampled once per minute by several gateways, and counts as up if one of them sees a node", async () => {
+  test("has one sample per minute of several gateways, and counts a model as up if one of them sees a node", async () => {
     for (let minute = 0; minute < 20; minute++) {
       const looks = gateways.map((gateway, i) =>
         gateway.sample([minute % 3 === i ? up("a") : down("a"), down("b")], at(minute, 5 * i)),

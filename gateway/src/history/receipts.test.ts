@@ -52,7 +52,7 @@ describe("usage receipts", () => {
   });
   after(() => db.close());
 
-  test("verify offline with the published keys, even after conversion to JSON and back", async () => {
+  test("can be verified offline with the published keys, even after conversion to JSON and back", async () => {
     const receipts = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const receipt = receipts.of(record());
     const keys = await receipts.keys();
@@ -115,7 +115,7 @@ describe("usage receipts", () => {
     for (const nothing of [null, 7, [], {}, "x"]) assert.equal(verifyReceipt(nothing, keys).valid, false);
   });
 
-  test("verify with an old key after a new one is configured, and not with another platform's key", async () => {
+  test("can be verified with an old key after a new one is configured, and not with another platform's key", async () => {
     const before = (await openReceipts({ pool: db.pool, seed: randomBytes(32) })).of(record());
     const rotated = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const keys = await rotated.keys();

@@ -17,7 +17,7 @@ import { openUsageHistory } from "./usage.ts";
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
 
-test("migrating from before 0015 keeps records, leaves their new columns empty, and allows records of refusals", async (t) => {
+test("migrating from a schema before 0015 keeps request records, leaves their new columns empty, and allows records of refused requests", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0014") });
   t.after(close);
 

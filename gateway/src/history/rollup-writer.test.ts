@@ -405,13 +405,13 @@ describe("performance rollups", () => {
     assert.deepEqual(mine.backlog(), { requests: 0, oldest: null });
   });
 
-  test("skip a request whose record is gone", async () => {
+  test("skip a request whose record was deleted", async () => {
     await db.pool.query("insert into unrolled (request_id, outcome) values ($1, 'ok')", [newId()]);
     assert.equal(await rollups.run(), 1);
     assert.equal(await rollups.run(), 0);
   });
 
-  test("add a late charge to the day's sum of its label, whether or not the request was already counted as lost", async () => {
+  test("add a late charge to the daily sum of its request label, whether or not the request was already counted as lost", async () => {
     for (const countedBefore of [true, false]) {
       const account = await openAccount();
       const label = "team red";

@@ -84,7 +84,7 @@ for (const [name, listener] of [
   ["plain", {}],
   ["under TLS", underTls],
 ] as const) {
-  describe(`draining connections, ${name}`, () => {
+  describe(`a server that drains its connections, ${name}`, () => {
     test("refuses new connections, and answers a request on an open one with Connection: close", async (t) => {
       const opened = await open(t, listener);
       const { socket, text, told, closed } = await client(t, opened);

@@ -29,7 +29,7 @@ function serve(error: unknown) {
   return { ask, lines };
 }
 
-describe("errors in a handler", () => {
+describe("errors that a route handler throws", () => {
   for (const [what, error, linesDue] of [
     ["the database is known to be unreachable", new UnreachableError("database", "secret words"), 0],
     ["the limits server is unreachable", new UnreachableError("limits", "secret words"), 0],

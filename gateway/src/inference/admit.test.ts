@@ -133,7 +133,7 @@ describe("admission of prompts by the context limit", () => {
   });
 });
 
-describe("the amounts of a 402", () => {
+describe("the amounts in a 402 (insufficient credit)", () => {
   /** The error for a request of one prompt token at 1.000001 microdollars, with this result of the hold. */
   const refusal = async (outcome: HoldOutcome, kind = "embedding"): Promise<Fault> => {
     const gw = { ledger: { hold: async () => outcome }, unfunded: { count() {} } };

@@ -8,7 +8,7 @@ import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { Relay, toNodeSamplingOptions } from "./relay.ts";
 
-describe("relay", () => {
+describe("the relay of a node's output", () => {
   let catalogue: Catalogue;
   let metering: Metering;
   before(async () => {

@@ -5,7 +5,7 @@
 
 import { SLOW_STREAM } from "../base/node-trust-thresholds.ts";
 import type { LimitOutcome, RequestOutcome, WithheldReason } from "../base/states.ts";
-import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import type { MedianSpeed } from "../dispatch/speeds.ts";
 import type { FaultCode } from "../faults.ts";
 

@@ -13,7 +13,7 @@ import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts
 import type { EndpointName } from "../base/states.ts";
 import type { Trace, Tracing } from "../base/tracing.ts";
 import { isStorageTrouble } from "../db/errors.ts";
-import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import { Fault } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
 import type { OutputCount } from "../metering/meter.ts";

@@ -12,7 +12,7 @@ import { systemRandom } from "../base/random.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import type { DispatchRequest, DispatchSink } from "../dispatch/dispatch-request.ts";
-import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import type { Settlement } from "../ledger/settlement-sql.ts";
 import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import { chat } from "../routes/openai/chat.ts";

@@ -7,7 +7,7 @@
 import { publicId, publicIdSuffix } from "../base/ids.ts";
 import { runBeforeNeeded } from "../base/run-before-needed.ts";
 import type { DispatchRequest } from "../dispatch/dispatch-request.ts";
-import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount } from "../metering/meter.ts";

@@ -1,7 +1,7 @@
 /** Settles a request: its charge, the host's payment and its record. */
 import { ZERO } from "../base/money.ts";
 import type { EndpointName, FinishReason } from "../base/states.ts";
-import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import type { KeyHolder } from "../keys/keys.ts";
 import { computeChargeAmount } from "../ledger/request-costs.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";

@@ -6,7 +6,7 @@ import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import { publicIdSuffix, type Uuid } from "../base/ids.ts";
 import type { FinishReason } from "../base/states.ts";
-import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { ChatMessage, Prompt } from "../metering/meter.ts";
 import { computeOutputTokensLeft } from "./admit.ts";

@@ -171,7 +171,7 @@ describe("API keys", () => {
     assert.ok((await here.find(mine, first.id))?.revokedAt instanceof Date);
   });
 
-  test("follow changes of operators' limits and account suspensions on every gateway", async () => {
+  test("apply limits that an operator changes, and the suspension of their account, on every gateway", async () => {
     const owner = await newAccount();
     const { id, token } = await here.issue(owner, "limited");
     await there.authenticate(`Bearer ${token}`);
@@ -222,7 +222,7 @@ describe("API keys", () => {
     assert.ok(Math.abs(usedAt.getTime() - (clock.now() - 10_000)) < 1000);
   });
 
-  test("follow changes of the owner's settings on every gateway, and are refused after they expire", async () => {
+  test("apply settings that their owner changes on every gateway, and are refused after they expire", async () => {
     const { id, token } = await here.create(account, { name: "set", by: null, settings: { models: ["tiny-3b"] } });
     assert.deepEqual((await there.authenticate(`Bearer ${token}`))?.models, ["tiny-3b"]);
     const ownLimits = { requestsPerMinute: 3, tokensPerMinute: null, inFlight: 1 };

@@ -175,7 +175,7 @@ describe("the ledger while the database locks an account or refuses an operation
     assert.deepEqual(logged, []);
   });
 
-  test("is waited for by a sweep if its holds expired a quarter of a lease ago, because earlier sweeps found it locked", async (t) => {
+  test("makes a sweep wait for a locked account whose holds expired more than a quarter of the lease period ago", async (t) => {
     const busy = await account("builder");
     const [hold] = await held(busy);
     await db.pool.query("update hold set expires_at = now() - interval '1 hour' where id = $1", [hold?.id]);

@@ -229,7 +229,7 @@ describe("leases of holds", () => {
     assert.equal(await sweep(), 1);
   });
 
-  test("from before an outage expire one lease period after the first sweep; those of newer holds are not extended", async () => {
+  test("from before an outage expire one lease period after the first sweep; leases of newer holds are not extended", async () => {
     const [old, fresh] = (await away(8 * 3600, [45, 8 * 3600 + LEASE_S])) as [Uuid, Uuid];
     assert.equal(await sweep(), 0);
     const [oldLeft, freshLeft] = (await left([old, fresh])) as [number, number];

@@ -9,6 +9,7 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { createLog, type Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
+import { ShortLivedMap } from "../base/short-lived-collections.ts";
 import type { RESERVE_TRANSFER_KINDS, TransferKind } from "../base/states.ts";
 import { formatUnquotedArray, parseNumbers } from "../db/arrays.ts";
 import { Batcher, type BatchFigures } from "../db/batcher.ts";
@@ -219,7 +220,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     apart: { ...ofSettlements, send: sendLate(apartPool) },
   });
   /** The holds of requests in flight, which the spool stores with their settlements. */
-  const orders = new Map<Uuid, HoldOrder>();
+  const orders = new ShortLivedMap<Uuid, HoldOrder>();
   const sendRestores = (on: pg.Pool) => (lost: HoldOrder[]) => restoreLostRequests(on, lost);
   const restores = new Batcher<HoldOrder, RestoreOutcome>(sendRestores(pool), {
     ...common,
@@ -248,7 +249,7 @@ export function openLedger(options: LedgerOptions): Ledger {
         const hold = orders.get(settlement.id) ?? spooled;
         journals.requests.add({ kind: "request", ...(hold && { hold }), settlement });
       }),
-    ended: (id) => void orders.delete(id),
+    ended: (id) => orders.delete(id),
   });
 
   const sendVoids = (on: pg.Pool) => async (ids: Uuid[]) => {
@@ -279,7 +280,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     async hold(order) {
       const asOf = clock.monotonic();
       const outcome = await holds.add(order);
-      if ((journals ?? spool) !== undefined && outcome.kind === "held") orders.set(order.id, order);
+      if ((journals ?? spool) !== undefined && outcome.kind === "held") orders.add(order.id, order);
       if (outcome.kind !== "ended") credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);
       return outcome;
     },

@@ -38,13 +38,13 @@ async function entriesOf(journal: Pick<Journal, "read">): Promise<JournalEntry[]
   return all;
 }
 
-describe("the journal for re-entry after a failover", () => {
+describe("the journal from which commits that a failover lost are entered again", () => {
   const request = (): JournalEntry => {
     const hold = createTestHold(newId());
     return { kind: "request", hold: { ...hold, label: "a label" }, settlement: createTestSettlement(hold, newId()) };
   };
 
-  test("returns its entries in order, also to the next gateway that uses the same directory", async (t) => {
+  test("returns journal entries in order, also to the next gateway that uses the same directory", async (t) => {
     const { journal, directory } = await open(t);
     const change: JournalEntry = { kind: "change", text: '{"id": 9007199254740993, "name": "ü"}' };
     const added = [request(), change, request()];
@@ -57,7 +57,7 @@ describe("the journal for re-entry after a failover", () => {
     assert.deepEqual(await entriesOf(next), added);
   });
 
-  test("deletes files older than its time window, unless a re-entry still needs them", async (t) => {
+  test("deletes files older than its time window, unless their entries are still being entered again", async (t) => {
     const { spool, directory } = await open(t);
     let now = 0;
     const clock = { ...systemClock, monotonic: () => now };
@@ -182,7 +182,7 @@ describe("the journal for re-entry after a failover", () => {
   });
 });
 
-describe("re-entry after a failover", () => {
+describe("entering commits again that a failover lost", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   let host: Uuid;

@@ -240,7 +240,7 @@ describe("spool files of other gateways", () => {
     await mine.close();
   });
 
-  test("are distinguished from this gateway's own file, even if it reuses their process ID", async (t) => {
+  test("are distinguished from this gateway's own file, even if this gateway has the process ID of an earlier one", async (t) => {
     const directory = await createSpoolDirectory(t);
     const before = await open(directory, "before", 1);
     const settlement = ended();
@@ -278,7 +278,7 @@ describe("spool files of other gateways", () => {
     // Scans only when the test asks, not every minute.
     const { replay, books } = await replaying(t, mine, new Map(), { ...clock, every: () => () => {} });
     const names = await spools(directory);
-    // Sets a file's last write time to an arbitrary day, because machines' clocks may differ.
+    // Sets a file's last write time. The days are arbitrary: another machine's clock may differ from this one's.
     const touched = async (gateway: string, day: number): Promise<void> => {
       const name = names.find((each) => each.includes(`~${gateway}~`)) as string;
       await utimes(join(directory, name), new Date(day * DAY_MS), new Date(day * DAY_MS));

@@ -24,7 +24,7 @@ describe("limits counted in memory", () => {
 describe("limits that a primary process counts for its workers", () => {
   suite(openWorkersLimitsFixture);
 
-  test("frees the slots of a worker as soon as the worker is gone", async () => {
+  test("frees the slots of a worker process as soon as the process has ended", async () => {
     const bench = await openWorkersLimitsFixture();
     const [dying, other] = [await bench.gateway(), await bench.gateway()];
     const one = { ...WIDE, inFlight: 1 };

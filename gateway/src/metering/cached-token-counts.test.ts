@@ -83,7 +83,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.equal(known.known.size, blocks + 1, "its last block alone is new");
     });
 
-    it("stop soon after the limit, and leave an incomplete count out of the cache", () => {
+    it("stop soon after the given token limit, and leave an incomplete count out of the cache", () => {
       const text = "word word word\n".repeat(2000);
       const exact = counter.count(text);
       const limited = new BpeCounter(tables);

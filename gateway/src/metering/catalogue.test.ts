@@ -31,7 +31,7 @@ describe("model catalogue", () => {
     assert.equal(active.get("tiny-3b")?.prices.out, 40_000n);
   });
 
-  test("shows 'unannounced' for labels that the file omits", () => {
+  test("shows 'unannounced' as the quantization of a model if the catalogue file omits it", () => {
     const changed = file();
     changed.models[0] = { ...changed.models[0], quant_label: null };
     assert.equal(parseCatalogue(JSON.stringify(changed), "test.json").entries[0]?.quant_label, "unannounced");
@@ -68,7 +68,7 @@ describe("model catalogue", () => {
     });
   }
 
-  test("refuses a missing or malformed file and names it", async () => {
+  test("refuses a catalogue file that is missing or malformed, and the error contains the file's name", async () => {
     await assert.rejects(loadCatalogue("/nowhere/models.json"), /\/nowhere\/models\.json cannot be read/);
     assert.throws(() => parseCatalogue("{", "x.json"), /x\.json is not valid JSON/);
   });

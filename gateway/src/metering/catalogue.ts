@@ -60,9 +60,15 @@ const Model = z.strictObject({
   build: Build.nullable(),
   /** Replaces the limit of concurrent requests that is computed from the connected slots. */
   admission_max: z.int().min(1).optional(),
-  /** Replaces the class's limit of output speed. A faster node does not run this model. */
+  /**
+   * Replaces the class's limit of output speed, in tokens per second. A node that is faster is quarantined, because it
+   * cannot be running this model.
+   */
   tps_max: z.number().positive().optional(),
-  /** Replaces the class's limit of prompt-reading speed. A node with an earlier first token did not read the prompt. */
+  /**
+   * Replaces the class's limit of prompt-reading speed, in tokens per second. A node whose first token comes earlier
+   * cannot have read the prompt.
+   */
   prompt_tps_max: z.number().positive().optional(),
   /** Published canaries, in addition to generated ones. An empty list: nodes get no canaries for this model. */
   canaries: z.array(Canary).max(16).optional(),

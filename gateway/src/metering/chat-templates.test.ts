@@ -81,7 +81,7 @@ describe("the dates in Llama's system message", async () => {
 });
 
 describe("the roles of messages", () => {
-  it("are rendered under the role names that the templates use", () => {
+  it("are replaced by the role names that the chat templates use", () => {
     assert.deepEqual(ROLES.map(renderRole), ["system", "system", "user", "assistant", "tool", "tool"]);
     assert.throws(() => renderRole("ipython"));
   });

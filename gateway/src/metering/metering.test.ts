@@ -52,7 +52,7 @@ describe("token metering", async () => {
     }
   });
 
-  it("names the text that exceeds the limit, and accepts a text at the limit", async () => {
+  it("names the embedding input that exceeds the token limit, and accepts an input at the limit", async () => {
     for (const name of metering.names) {
       const meter = meterOf(name);
       for (const size of [1, 20_000]) {
@@ -65,7 +65,7 @@ describe("token metering", async () => {
     }
   });
 
-  it("refuses a prompt over its limit", async () => {
+  it("refuses a prompt with more tokens than the given limit", async () => {
     const meter = meterOf("llama3");
     const text: Prompt = { kind: "text", text: "Hello world" };
     assert.deepEqual(await meter.countPrompt(text, 3), { tokens: 3, over: null });
@@ -82,7 +82,7 @@ describe("token metering", async () => {
     assert.ok(over !== null && !over.isExact && over.tokens > 8192);
   });
 
-  it("returns the exact count up to twice the limit, and a lower bound above that", async () => {
+  it("returns the exact token count up to twice the given limit, and a lower bound above that", async () => {
     for (const name of metering.names) {
       const meter = meterOf(name);
       for (const size of [40, 4_000]) {
@@ -120,7 +120,7 @@ describe("token metering", async () => {
 });
 
 describe("a packed prompt", () => {
-  it("unpacks to the original prompt, with the rendered role names", () => {
+  it("unpacks to the original prompt, with each message's role replaced by the role name in the chat template", () => {
     const text = fc.string({ unit: "binary", maxLength: 20 });
     const role = fc.constantFrom("system", "user", "assistant", "tool");
     const message = fc.record({ role, content: text }, { noNullPrototype: true });

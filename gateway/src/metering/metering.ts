@@ -55,7 +55,7 @@ function startMeteringWorker(data: WorkerData): Worker {
   // The worker must not inherit the process's own Node.js flags.
   const options = { workerData: data, name: "metering", execArgv: [] };
   // Takes this file's extension, because both files are JavaScript in the npm package.
-  const file = `./worker${extname(import.meta.filename)}`;
+  const file = `./counting-worker${extname(import.meta.filename)}`;
   return new Worker(new URL(file, import.meta.url), options);
 }
 

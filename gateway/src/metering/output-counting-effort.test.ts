@@ -54,7 +54,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       });
     }
 
-    it("does not start over at a newline after many spaces", () => {
+    it("does not begin again from the start of the text at a newline after many spaces", () => {
       const stream = new TextStream(pieces);
       stream.push(`\n${" ".repeat(400_000)}`);
       const before = stream.total();

@@ -98,7 +98,7 @@ async function withWebhook(): Promise<{ id: Uuid; secret: string }> {
   return { id, secret };
 }
 
-describe("an event", () => {
+describe("a notification event", () => {
   test("is recorded once, in the transaction that causes it", async () => {
     const id = await account();
     const event = { ...LOW, accountId: id, about: "1" };
@@ -131,7 +131,7 @@ describe("an event", () => {
   });
 });
 
-describe("an email", () => {
+describe("a notification email", () => {
   test("formats amounts and times in its reader's locale, by default en-US and UTC", async () => {
     const id = await account("builder", 2);
     await db.pool.query(
@@ -155,7 +155,7 @@ describe("an email", () => {
   });
 });
 
-describe("a webhook", () => {
+describe("a notification webhook", () => {
   test("is signed over its time and body with the account's current secret", async () => {
     const { id, secret } = await withWebhook();
     await first().notify(db.pool, { ...LOW, accountId: id, about: "1" });

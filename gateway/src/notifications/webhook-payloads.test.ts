@@ -15,13 +15,13 @@ const told = {
   origin: "https://gateway.example.com",
 } as const;
 
-test("a signature is t=SECONDS,v1=HMAC-SHA256 over the seconds, a dot and the body", () => {
+test("a webhook's signature is t=SECONDS,v1=HMAC-SHA256 over the seconds, a dot and the body", () => {
   const signature = signWebhookBody('{"id":"ntf_1"}', { secret: "whsec_test", unixSeconds: 1_790_000_000 });
   // The expected value was computed with Python's hmac module.
   assert.equal(signature, "t=1790000000,v1=78c24d0a72a22e34992df804c699477b88adcff177d518257266f071d64d6608");
 });
 
-test("the code in the guide accepts a signature, and refuses another body, another secret and an old signature", async (t) => {
+test("the guide's code accepts a valid webhook signature, and refuses one that is old or made for another body or secret", async (t) => {
   const guide = readFileSync(new URL("../../../docs/notifications.md", import.meta.url), "utf8");
   const folder = mkdtempSync(join(tmpdir(), "tollgate-guide-"));
   t.after(() => rmSync(folder, { recursive: true }));

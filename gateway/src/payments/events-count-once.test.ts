@@ -43,7 +43,7 @@ async function rowsFor(account: Uuid, id: Uuid): Promise<Record<string, unknown>
   return rows[0];
 }
 
-describe("concurrent events", () => {
+describe("concurrent payment events", () => {
   test("credit once for 50 deliveries of one event to two gateways", async () => {
     const { account, id, sale } = await paidSale();
     const body = buildEventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
@@ -102,7 +102,7 @@ describe("concurrent events", () => {
   });
 });
 
-describe("interrupted events", () => {
+describe("interrupted payment events", () => {
   /** Runs `work` while the ledger is locked, so that a delivery waits in its transaction just before it moves money. */
   async function stopped(body: string, work: (pid: number, delivery: Promise<void>) => Promise<void>): Promise<void> {
     const blocker = await t.db.pool.connect();

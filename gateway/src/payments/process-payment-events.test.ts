@@ -89,7 +89,7 @@ describe("a payment event", () => {
     assert.deepEqual([await dollarsOf(expired.account), await stateOf(expired.id)], [0, "expired"]);
   });
 
-  test("debits only the difference to earlier refunds, even below a balance of zero", async () => {
+  test("debits only the part of a refund that earlier events did not debit, even if the balance falls below zero", async () => {
     const { account, paid } = await bought();
     await send("checkout.session.completed", buildCheckoutSession(paid));
     await t.ledger.transfer({
@@ -246,7 +246,7 @@ describe("a payment event that does not match a checkout", () => {
   });
 });
 
-test("an event of another type is acknowledged and recorded as ignored", async () => {
+test("a payment event of an unused type is acknowledged and recorded as ignored", async () => {
   await send("customer.created", { id: "cus_1", object: "customer" }, { id: "evt_customer" });
   assert.deepEqual(await outcomeOf("evt_customer"), { outcome: "ignored", deliveries: 1 });
 });

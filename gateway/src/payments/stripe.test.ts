@@ -95,7 +95,7 @@ const SESSION = {
   currency: "usd",
 };
 
-describe("a failing provider", () => {
+describe("a failing payment provider", () => {
   const servers: Server[] = [];
   after(() => {
     for (const server of servers) server.closeAllConnections();
@@ -134,19 +134,19 @@ describe("a failing provider", () => {
     ["is in live mode", answers(200, JSON.stringify({ ...SESSION, livemode: true }))],
   ];
   for (const [what, listener] of rows) {
-    test(`is unavailable when it ${what}`, async () => {
+    test(`counts as unavailable when it ${what}`, async () => {
       const provider = stripeProvider({ ...KEY, apiBase: await serve(listener), callMsMax: 100 });
       await assert.rejects(provider.openCheckout(order), ProviderUnavailable);
     });
   }
 
-  test("is unavailable when nothing listens at its address", async () => {
+  test("counts as unavailable when nothing listens at its address", async () => {
     const apiBase = await serve(() => undefined);
     await new Promise((resolve) => (servers.pop() as Server).close(resolve));
     await assert.rejects(stripeProvider({ ...KEY, apiBase }).openCheckout(order), ProviderUnavailable);
   });
 
-  test("is unavailable when its response takes longer than the deadline", async () => {
+  test("counts as unavailable when its response takes longer than the deadline", async () => {
     const clock = manualClock();
     const apiBase = await serve((_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).write(" ");
@@ -169,7 +169,7 @@ describe("a failing provider", () => {
   });
 });
 
-describe("reading an event", () => {
+describe("reading a payment event", () => {
   const clock = manualClock(Date.UTC(2030, 0, 1));
   const now = clock.now() / 1000;
   const provider = stripeProvider({ ...KEY, clock, apiBase: undefined });

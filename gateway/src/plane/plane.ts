@@ -1,6 +1,6 @@
 /**
  * The interface of the dispatch plane: a broker that carries messages between gateways and nodes. Implementations: hub/
- * (in process, speaks the NATS protocol to agents) and nats/ (NATS servers). plane.test.ts runs against both.
+ * (in process, speaks the NATS protocol to agents) and nats/ (NATS servers). The suites of this folder run on both.
  */
 import type { Dependency } from "../base/dependency.ts";
 

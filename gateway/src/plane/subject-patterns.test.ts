@@ -20,7 +20,7 @@ function coversByTokens(outer: string, inner: string): boolean {
   return p.length === s.length;
 }
 
-describe("subjects", () => {
+describe("NATS subjects", () => {
   test("are accepted only if well-formed", () => {
     for (const text of ["a", "tg.n.node_1", "a.b.c", "$x.~"]) assert.ok(isSubject(text) && isPattern(text), text);
     for (const text of ["*", ">", "a.*", "a.>", "*.b.>"]) assert.ok(!isSubject(text) && isPattern(text), text);

@@ -15,7 +15,7 @@ describe("evidence from canary answers", () => {
     return undefined;
   };
 
-  test("is sufficient after two wrong answers to an easy canary, or eight to a canary that 15 % of honest nodes fail", () => {
+  test("suffices to quarantine a node after two wrong answers to an easy canary, or eight to one that 15 % of honest nodes fail", () => {
     const never = (): boolean => false;
     const table = [EASIEST_CANARY_PASS_RATE, 0.98, 0.95, 0.9, 0.85, 0.75].map((rate) =>
       asksUntilEnough(never, rate, 99),
@@ -53,7 +53,7 @@ describe("evidence from canary answers", () => {
     }
   });
 
-  test("against a node whose answers are 20 % right is enough within 15 answers in half of the runs, within 60 in 99 %", () => {
+  test("suffices to quarantine a node whose answers are 20 % right: within 15 answers in half of the runs, within 60 in 99 %", () => {
     const d = randomChoices(seededRandom(12));
     const asks = Array.from({ length: 500 }, () => asksUntilEnough(() => d.percent(20), 0.88, 1000) ?? 1000).sort(
       (a, b) => a - b,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { judgeCanary, questionFromCanary } from "./canary.ts";
 
-describe("canaries", () => {
+describe("canaries (requests with a known answer)", () => {
   const sum = { prompt: "7 + 5?", expect: "\\b12\\b", max_tokens: 8 };
   const meaning = { near: ["a cat", "a kitten"] as [string, string], far: "taxes" };
   const v = (...values: number[]): Float32Array => Float32Array.from(values);

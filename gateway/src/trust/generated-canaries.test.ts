@@ -43,7 +43,7 @@ describe("generated canaries", () => {
     assert.equal(prompts.size, 2000, "no two are the same");
   });
 
-  test("accept a number in words or digits, along with intermediate steps of the calculation", () => {
+  test("accept the right number in words or digits, even if the answer also contains intermediate steps of the calculation", () => {
     const stories = Array.from({ length: 5000 }, () => ask()).filter(({ family }) => family === "story");
     assert.ok(stories.length > 100);
     for (const question of stories) {

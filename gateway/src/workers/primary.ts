@@ -20,7 +20,13 @@ import { openHubToWorkers } from "../plane/hub/plane-for-worker-processes.ts";
 import { loadServerSecrets } from "../server-secrets.ts";
 import { openCombinedHealth } from "./health.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
-import { MESSAGE_KINDS, WORKER_STDIO, type WorkerSettings, workerEnvironment } from "./worker-settings.ts";
+import {
+  MESSAGE_KINDS,
+  makeWorkerNodeFlags,
+  WORKER_STDIO,
+  type WorkerSettings,
+  workerEnvironment,
+} from "./worker-settings.ts";
 
 /** Connections reserved for commands, and for a worker that is being replaced. */
 const CONNECTIONS_BESIDE = 50;
@@ -52,7 +58,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     const serveWorker = await openShared({ config, log, onClose: (stop) => stack.push(stop) });
     let workerSettings: Omit<WorkerSettings, "number" | "hasUpkeep">;
     let port = 0;
-    cluster.setupPrimary({ stdio: [...WORKER_STDIO] });
+    cluster.setupPrimary({ stdio: [...WORKER_STDIO], execArgv: makeWorkerNodeFlags(process.execArgv) });
     const supervisor = openSupervisor({
       count,
       drain,

@@ -74,7 +74,7 @@ test("cancellation: the node frees the slot during the stream and sends nothing 
   assert.match(await answer(harness.offer("What is the capital of France?", { sampling: greedy })), /Paris/);
 });
 
-test("embeddings: the node returns vectors, and reports a prompt error for a text that is too long", async () => {
+test("embeddings: the node returns vectors, and refuses a text that is too long as the sender's mistake", async () => {
   const job = harness.offer({ input: ["The cat sat on the mat.", "A dog barks."] });
   assert.equal((await harness.plane.ending(job)).kind, "done");
   const [frame] = harness.plane.of(job).flatMap((heard) => (heard.kind === "vectors" ? [heard] : []));

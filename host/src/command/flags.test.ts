@@ -11,7 +11,7 @@ const parse = (args: string[], ...rest: Rest) =>
 const TOKEN = "tht_live_abc_def";
 const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];
 
-test("flags have defaults, except for the required flags", () => {
+test("the flags of tollgate-host up have defaults, except for the required flags", () => {
   assert.deepEqual(parse(good, {}), {
     gateway: "http://127.0.0.1:8080",
     token: TOKEN,

@@ -202,7 +202,7 @@ test("reports a llama-server as loading, not as found, while its model is still 
   assert.deepEqual(await explainMissingEngines(everywhere(url), patient), []);
 });
 
-test("looks for engines at the addresses stored by tollgate-host elect; a local OLLAMA_HOST overrides Ollama's address", () => {
+test("looks for engines at the addresses stored by tollgate-host elect, and for Ollama at OLLAMA_HOST if that means this machine", () => {
   const remembered = { ollama: "http://127.0.0.1:1", "llama-server": "http://127.0.0.1:2", unheardOf: "http://x" };
   assert.deepEqual(listEngineAddresses({}, remembered), {
     ...listEngineAddresses({}),

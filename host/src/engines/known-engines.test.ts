@@ -259,7 +259,7 @@ for (const known of CASES) {
     });
 
     if (known.has.contextLimit) {
-      test("reports a prompt error for a prompt that does not fit the context, and truncates nothing", async (t) => {
+      test("reports a prompt that does not fit the context as a mistake in the request, and truncates nothing", async (t) => {
         const { engine } = await harness(t, known);
         await assert.rejects(ask(engine, chatJob("word ".repeat(9000))), blames("prompt"));
         if (known.has.embeddings) await assert.rejects(embed(engine, ["word ".repeat(9000)]), blames("prompt"));

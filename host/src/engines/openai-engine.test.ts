@@ -142,7 +142,7 @@ test("accepts a stream without [DONE] if it contains a finish_reason", async (t)
   assert.equal(ended.finish, "stop");
 });
 
-test("reports a prompt error if the engine refuses the prompt's length, and an engine error otherwise", async (t) => {
+test("reports a prompt whose length the engine refuses as a mistake in the request, and other failures as the engine's", async (t) => {
   const refuse =
     (status: number, message: string, code?: string): StubHandler =>
     (_request, response) =>
@@ -163,7 +163,7 @@ test("reports a prompt error if the engine refuses the prompt's length, and an e
   }
 });
 
-test("retries without an output cap if the engine refuses prompt and cap together", async (t) => {
+test("retries a job without its output cap if the engine refuses it because prompt and cap together exceed the context", async (t) => {
   const caps: unknown[] = [];
   const { sink } = await ask(t, (request, response) => {
     const { max_tokens: cap } = JSON.parse(request.body);
@@ -375,7 +375,7 @@ test("reduces the number of texts per call if embeddings are slow, and reports p
   assert.deepEqual(toldIn, [4, 4, 4, 4, 4]);
 });
 
-test("reports a prompt error for a format that the engine refuses, and an engine error for other failures", async (t) => {
+test("reports an output format that the engine refuses as a mistake in the request, and other failures as the engine's", async (t) => {
   const format = { type: "json_schema" as const, name: "x", schema: { type: "object" } };
   const refuse = async (status: number, message: string): Promise<unknown> => {
     const url = await stubServer(t, (_, response) => sendJson(response, { error: { message } }, status));
@@ -411,8 +411,8 @@ test("fails the job when the engine stays overloaded", async (t) => {
       over = true;
     });
   while (!over) {
-    // After each overload response, the engine refuses new jobs for one second. So a refusal shows that the response
-    // has arrived, and two seconds, the longest pause, then lead to the next retry.
+    // The engine object refuses new jobs for one second after each overload response of the server, so a refusal shows
+    // that the response has arrived. The longest pause before a retry is two seconds.
     while (!over && !engine.refuses?.(chatJob("x"))) await waitOneTurn(clock);
     clock.advance(2000);
     await waitOneTurn(clock);

@@ -57,7 +57,7 @@ test("joins a character that the engine splits, and drops an incomplete characte
   assert.deepEqual([sink.text("answer"), sink.text("reasoning")], ["a😀b", "😀c"]);
 });
 
-test("stops an engine that exceeds its output cap, but accepts long text in few events", () => {
+test("stops an engine whose output exceeds the output cap, but not one that sends its tokens in few events or as single characters", () => {
   const { sink, relay: it } = relay({ outputTokensMax: 100 });
   let events = 0;
   while (it.cut === undefined && events++ < 10_000) it.take({ answer: "eight ch" });

@@ -275,7 +275,7 @@ const malformed = [
   '#script {"delta_ms":1e9}',
 ];
 for (const prompt of malformed) {
-  test(`a malformed script is reported as a prompt error: ${prompt.slice(0, 30)}`, async () => {
+  test(`a malformed script in a prompt is reported as a mistake in the request: ${prompt.slice(0, 30)}`, async () => {
     await assert.rejects(play(chatJob(prompt)), (error) => {
       assert.ok(error instanceof EngineError && error.blame === "prompt");
       assert.doesNotMatch(error.message, /secret|many|xxx/);

@@ -65,7 +65,7 @@ test("reports a wrong or missing chat template if the engine's token count is no
     for (const tokens of counts) assert.equal(await verdictOf(t, model, tokens), "differs", `${model} ${tokens}`);
 });
 
-test("explains the cost of a missing template, and how to add the template", async (t) => {
+test("names the billed and the counted tokens if the chat template is missing, and explains how to add the template", async (t) => {
   const none = await checkEngineTemplate(await counting(t, 14), "tiny-3b", systemClock);
   assert.equal(
     describeTemplateProblem(none),

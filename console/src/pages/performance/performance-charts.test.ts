@@ -22,7 +22,7 @@ const answer = {
   ],
 };
 
-test("has a row for every time bucket, and gaps for buckets without requests", () => {
+test("a performance chart has a row for every time bucket, and gaps for buckets without requests", () => {
   assert.deepEqual(
     listPercentilePoints(answer, ({ ttft_ms }) => ttft_ms).map(({ at, p95 }) => [at, p95]),
     [

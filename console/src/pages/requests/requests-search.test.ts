@@ -33,7 +33,7 @@ test("drops each invalid URL parameter, and converts the parameters of older URL
   assert.deepEqual([isFiltered({ sort: "cost" }), isFiltered(view)], [false, true]);
 });
 
-test("interprets custom days in the reader's time zone, and includes the whole last day", () => {
+test("interprets the days of a date range in the reader's time zone, and includes the whole last day", () => {
   const { from = "", to = "" } = computeTimeSpan({ from: "2026-11-15", to: "2026-11-15" }, NOW);
   assert.equal(new Date(from).getTime(), new Date(2026, 10, 15).getTime());
   assert.equal(new Date(to).getTime(), new Date(2026, 10, 16).getTime());

@@ -105,13 +105,16 @@ export function formatAuditDetails({
   };
 }
 
-/** The effective limit, marked with a star if it is set for this key: `5*`. */
+/** The effective limit. A star marks one that differs from the default: `5*`. */
 function limitText({ limits: overrides, ownLimits: own }: Limited, name: keyof KeyLimits): string {
   const holds = computeEffectiveLimits({ overrides, own })[name];
   return `${holds}${holds === DEFAULT_KEY_LIMITS[name] ? "" : "*"}`;
 }
 
-/** All limits in one line: `5* requests/min, 2000000 tokens/min, 64 at once`. */
+/**
+ * All limits in one line: `5* requests/min, 2000000 tokens/min, 64 at once`. A star marks a limit that differs from the
+ * default.
+ */
 export function formatLimits(limited: Limited): string {
   const units = { requestsPerMinute: "requests/min", tokensPerMinute: "tokens/min", inFlight: "at once" } as const;
   const names = Object.keys(units) as (keyof typeof units)[];

@@ -89,7 +89,7 @@ describe("tollgate login", () => {
     await assert.rejects(stat(file()), { code: "ENOENT" });
   });
 
-  test("fails with one line if the URL has no gateway or is invalid", async () => {
+  test("fails with a one-line message if the URL is invalid or no gateway answers there", async () => {
     for (const address of ["http://127.0.0.1:1", "gateway.example", "ftp://gateway.example"]) {
       const { code, terminal } = await tollgate(["login", "--gateway", address]);
       assertFailure(terminal, code, address);

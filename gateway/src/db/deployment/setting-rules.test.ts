@@ -20,8 +20,8 @@ const withPepper = (pepper: string, others: { old?: string; next?: string } = {}
   isAlone: others.old === undefined && others.next === undefined,
 });
 
-describe("a check value", () => {
-  test("matches only the secret it was computed from, and differs each time it is computed", () => {
+describe("the check value (salted hash) of a secret", () => {
+  test("matches only the secret from which it was computed, and is different each time it is computed", () => {
     assert.ok(matchesSecretHash(FIRST, PEPPERS.first));
     assert.ok(!matchesSecretHash(FIRST, PEPPERS.second));
     assert.notEqual(hashSecretForComparison(PEPPERS.first), FIRST);

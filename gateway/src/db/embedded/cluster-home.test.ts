@@ -29,15 +29,19 @@ async function uidOfProcess(pid: number): Promise<number> {
 const place = await createScratchDirectory({ after });
 afterEach(() => place.stopAll());
 
-test("root runs PostgreSQL as another user, and that user owns the cluster", onlyRoot, async () => {
-  const postgres = await place.start();
-  const uid = await uidOfProcess(postgres.pid);
-  assert.notEqual(uid, 0);
-  assert.equal((await stat(place.cluster)).uid, uid);
-});
+test(
+  "root runs PostgreSQL as another user, who owns the PostgreSQL cluster (the data directory of a server)",
+  onlyRoot,
+  async () => {
+    const postgres = await place.start();
+    const uid = await uidOfProcess(postgres.pid);
+    assert.notEqual(uid, 0);
+    assert.equal((await stat(place.cluster)).uid, uid);
+  },
+);
 
 test(
-  "an ordinary user runs PostgreSQL as itself, and root later runs the cluster as that user",
+  "an ordinary user runs PostgreSQL as itself, and root later runs that user's PostgreSQL cluster as that user",
   asNobody,
   async (t) => {
     const fresh = await createScratchDirectory(t);
@@ -58,7 +62,7 @@ test(
   },
 );
 
-test("the error for another user's cluster names its owner", asNobody, async (t) => {
+test("the error for a PostgreSQL cluster of another system user names that user", asNobody, async (t) => {
   await (await place.start()).stop();
   const ordinary = startGatewayInOwnProcess(t, place, NOBODY);
   await assert.rejects(
@@ -74,41 +78,45 @@ test("the error for a read-only data directory gives the path and the reason", a
   await assert.rejects(ordinary.next("ready"), /Data directory \S+ cannot be used: permission denied\./);
 });
 
-test("the cluster is created elsewhere when PostgreSQL's user cannot reach the data directory", onlyRoot, async (t) => {
-  const fresh = await createScratchDirectory(t);
-  const hidden = join(fresh.directory, "hidden");
-  await mkdir(hidden, { mode: 0o700 });
-  const dataDir = join(hidden, "data");
+test(
+  "the PostgreSQL cluster is created elsewhere when PostgreSQL's system user has no access to the data directory",
+  onlyRoot,
+  async (t) => {
+    const fresh = await createScratchDirectory(t);
+    const hidden = join(fresh.directory, "hidden");
+    await mkdir(hidden, { mode: 0o700 });
+    const dataDir = join(hidden, "data");
 
-  const first = await fresh.start({ dataDir });
-  const home = (await readFile(join(dataDir, LOCATION_NOTE), "utf8")).split("\n")[0] ?? "";
-  assert.ok(home.startsWith(fresh.rootPlace));
-  assert.deepEqual(await readdir(dataDir), [LOCATION_NOTE]);
-  assert.equal((await stat(join(home, "cluster"))).mode & 0o777, 0o700);
-  await query(first.connection, "create table kept (a int)");
-  await first.stop();
+    const first = await fresh.start({ dataDir });
+    const home = (await readFile(join(dataDir, LOCATION_NOTE), "utf8")).split("\n")[0] ?? "";
+    assert.ok(home.startsWith(fresh.rootPlace));
+    assert.deepEqual(await readdir(dataDir), [LOCATION_NOTE]);
+    assert.equal((await stat(join(home, "cluster"))).mode & 0o777, 0o700);
+    await query(first.connection, "create table kept (a int)");
+    await first.stop();
 
-  // Simulates a first start that was interrupted before it wrote the note with the cluster's location.
-  await rm(join(dataDir, LOCATION_NOTE));
-  const second = await fresh.start({ dataDir });
-  assert.deepEqual(await query(second.connection, "select a from kept"), []);
-  await second.stop();
+    // Simulates a first start that was interrupted before it wrote the note with the cluster's location.
+    await rm(join(dataDir, LOCATION_NOTE));
+    const second = await fresh.start({ dataDir });
+    assert.deepEqual(await query(second.connection, "select a from kept"), []);
+    await second.stop();
 
-  const moved = join(hidden, "moved");
-  await rename(dataDir, moved);
-  const third = await fresh.start({ dataDir: moved });
-  assert.deepEqual(await query(third.connection, "select a from kept"), []);
-  await third.stop();
+    const moved = join(hidden, "moved");
+    await rename(dataDir, moved);
+    const third = await fresh.start({ dataDir: moved });
+    assert.deepEqual(await query(third.connection, "select a from kept"), []);
+    await third.stop();
 
-  await rename(home, `${home}-away`);
-  await assert.rejects(
-    fresh.start({ dataDir: moved }),
-    /The file \S+ says that the database cluster is in \S+, but it is not: restore the cluster/,
-  );
-});
+    await rename(home, `${home}-away`);
+    await assert.rejects(
+      fresh.start({ dataDir: moved }),
+      /The file \S+ says that the database cluster is in \S+, but it is not: restore the cluster/,
+    );
+  },
+);
 
 test(
-  "a start does not create an empty cluster in place of a cluster that its owner can no longer reach",
+  "a start does not create an empty PostgreSQL cluster while the existing one is in a folder that its system user can no longer access",
   onlyRoot,
   async () => {
     await (await place.start()).stop();

@@ -53,7 +53,7 @@ describe("judging a connection by the database history that it reports", () => {
   });
 });
 
-test("countLostPositions returns how many heartbeat positions a database is behind the last one that the gateway saw", () => {
+test("countLostHistoryPositions() returns how many heartbeat positions a database is behind the last one that the gateway saw", () => {
   assert.equal(countLostHistoryPositions(seen, 100), 0);
   assert.equal(countLostHistoryPositions(seen, 120), 0);
   assert.equal(countLostHistoryPositions(seen, 94), 6);

@@ -101,7 +101,7 @@ describe("following the database's history (cluster, timeline and position)", ()
     assert.equal(lineage.seen?.epoch, first.seen?.epoch);
   });
 
-  test("stores a new database's history on disk in remember(), not in begin()", async () => {
+  test("stores a new database's history on disk only when remember() is called, because begin() may have met a database of another deployment", async () => {
     const memory = openDatabaseHistoryFile(directory);
     const lineage = new DatabaseLineage({ memory, newId, clock: systemClock, log: createLog("silent") });
     await lineage.begin(db.pool);
@@ -217,7 +217,7 @@ describe("following the database's history (cluster, timeline and position)", ()
     assert.equal(lineage.seen?.timeline, 2);
   });
 
-  test("compares a slow response with the position known when its query was sent, not with a newer one", async () => {
+  test("compares the position in a slow response with the one known when its query was sent, not with a newer one", async () => {
     const lineage = await open();
     const slow = {
       query: async (...given: unknown[]) => {

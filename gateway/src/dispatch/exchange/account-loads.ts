@@ -2,15 +2,10 @@
  * How many requests of each account are in service and how many wait, by model. Gateways exchange these counts, so that
  * an account's equal share holds over all gateways. `apply` receives every change, of this gateway and of others.
  */
-import { z } from "zod";
+export type Load = [inService: number, waiting: number];
 
 /** By model, then by account: the number of requests in service, and of those that wait. */
-export const AccountLoadsByModel = z.record(
-  z.string(),
-  z.record(z.string(), z.tuple([z.int().min(0), z.int().min(0)])),
-);
-export type AccountLoadsByModel = z.infer<typeof AccountLoadsByModel>;
-type Load = AccountLoadsByModel[string][string];
+export type AccountLoadsByModel = Record<string, Record<string, Load>>;
 
 const NONE: Load = [0, 0];
 /** The most accounts in one message, which keeps it well below the plane's size limit. */

@@ -4,11 +4,23 @@
  * milliseconds. Each message has the time of writing, so that the receiver can convert times to its own clock.
  */
 import { z } from "zod";
-import { AccountLoadsByModel } from "./account-loads.ts";
+import type { AccountLoadsByModel, Load } from "./account-loads.ts";
 
 /** The items by topic, then by node ID. Each topic has its own parser. */
-const PeerItemsByTopicAndNode = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
-export type PeerItemsByTopicAndNode = z.infer<typeof PeerItemsByTopicAndNode>;
+export type PeerItemsByTopicAndNode = Record<string, Record<string, unknown[]>>;
+
+// Busy gateways send each other thousands of these values a second, so they are checked without a schema for each.
+const isRecordOf =
+  <T>(isValue: (value: unknown) => value is T) =>
+  (told: unknown): told is Record<string, T> =>
+    typeof told === "object" && told !== null && !Array.isArray(told) && Object.values(told).every(isValue);
+const isList = (told: unknown): told is unknown[] => Array.isArray(told);
+const isCount = (told: unknown): told is number => Number.isSafeInteger(told) && (told as number) >= 0;
+
+const isLoad = (told: unknown): told is Load => Array.isArray(told) && told.length === 2 && told.every(isCount);
+
+const Items = z.custom<PeerItemsByTopicAndNode>(isRecordOf(isRecordOf(isList)));
+const JobsByNode = z.custom<Record<string, number>>(isRecordOf(isCount));
 
 const PeerMessage = z.object({
   from: z.string().min(1).max(64),
@@ -20,17 +32,19 @@ const PeerMessage = z.object({
   /** By model: how many jobs the nodes connected to the sender can run at once. */
   slots: z.record(z.string(), z.number().nonnegative()).optional(),
   /** By node ID: the number of the sender's jobs on it. `whole`: the sender has no jobs on other nodes. */
-  work: z.object({ whole: z.boolean(), jobs: z.record(z.string(), z.number().int().nonnegative()) }).optional(),
+  work: z.object({ whole: z.boolean(), jobs: JobsByNode }).optional(),
   /**
    * By model and account: the sender's requests. `whole`: accounts that are not listed have no requests at the sender.
    */
-  accounts: z.object({ whole: z.boolean(), loads: AccountLoadsByModel }).optional(),
+  accounts: z
+    .object({ whole: z.boolean(), loads: z.custom<AccountLoadsByModel>(isRecordOf(isRecordOf(isLoad))) })
+    .optional(),
   /** IDs of nodes of which the sender has no records. The other gateways answer with their records of these nodes. */
   ask: z.array(z.string()).optional(),
   /** The sender's observations since its previous message. */
-  news: PeerItemsByTopicAndNode.optional(),
+  news: Items.optional(),
   /** The sender's records of the nodes that another gateway asked for. */
-  held: PeerItemsByTopicAndNode.optional(),
+  held: Items.optional(),
 });
 export type PeerMessage = z.infer<typeof PeerMessage>;
 

@@ -48,7 +48,7 @@ describe("exchange between gateways", () => {
     const tell = peers.exchange({
       name: "seen",
       itemsMax: 3,
-      item: z.object({ at: z.number() }),
+      parse: (told) => z.object({ at: z.number() }).safeParse(told).data,
       hear: (node, items, { shiftMs, isHeld }) => {
         for (const { at } of items) heard.push({ node, at: at + shiftMs, isHeld });
       },
@@ -87,7 +87,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2], "those that speak are still there");
   });
 
-  test("uses the highest slot count that any gateway reported within the last minute", async () => {
+  test("uses the highest slot count of a node that any gateway reported within the last minute", async () => {
     const a = open("a");
     await join("n1", 30);
     const b = open("b");
@@ -180,9 +180,13 @@ describe("exchange between gateways", () => {
     for (let i = 0; i < 100; i++) a.tell("n1", { at: i });
     clock.advance(1_000);
     assert.equal(sent - before, 0);
-    for (const text of ["", "{", "7", "{}", '{"from":"x","at":"noon"}', '{"from":"x","at":1,"news":[]}']) {
-      plane.publish(PEERS_SUBJECT, Buffer.from(text));
-    }
+    const invalid = [
+      ...["", "{", "7", "{}", '{"from":"x","at":"noon"}', '{"from":"x","at":1,"news":[]}'],
+      '{"from":"x","at":1,"news":{"seen":{"n1":{}}}}',
+      '{"from":"x","at":1,"work":{"whole":true,"jobs":{"n1":-1}}}',
+      '{"from":"x","at":1,"accounts":{"whole":true,"loads":{"m":{"a":[1]}}}}',
+    ];
+    for (const text of invalid) plane.publish(PEERS_SUBJECT, Buffer.from(text));
     assert.equal(a.peers.gateways(), 1);
   });
 

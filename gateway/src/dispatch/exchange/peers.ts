@@ -133,14 +133,14 @@ class OpenPeers implements Peers {
     });
   };
 
-  exchange<Item>({ name, itemsMax, item: schema, hear, held }: PeerTopic<Item>): ReportItem<Item> {
+  exchange<Item>({ name, itemsMax, parse, hear, held }: PeerTopic<Item>): ReportItem<Item> {
     const waiting = new Map<string, Item[]>();
     this.#topics.push({
       name,
       waiting,
       held,
       hear(nodeId, raw, how) {
-        const items = raw.flatMap((one) => schema.safeParse(one).data ?? []);
+        const items = raw.map(parse).filter((item) => item !== undefined);
         if (items.length > 0) hear(nodeId, items, how);
         return raw.length - items.length;
       },

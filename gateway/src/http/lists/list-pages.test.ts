@@ -48,7 +48,7 @@ describe("cursors", () => {
   });
 });
 
-describe("pages", () => {
+describe("the pages of a list", () => {
   const rows = Array.from({ length: 7 }, (_, i) => ({ id: String(9 - i) }));
   const read = (cursor: string | undefined, limit: number) =>
     listPage({

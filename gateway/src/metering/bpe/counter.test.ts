@@ -99,7 +99,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("can go back to a marked position", () => {
+    it("can continue counting from a marked position in the text", () => {
       fc.assert(
         fc.property(anyText, anyText, anyText, (before, dropped, after) => {
           const streamed = counter.openStream();
@@ -115,7 +115,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("can go back to a marked position within a long run of letters or spaces", () => {
+    it("can continue counting from a marked position within a long run of letters or spaces", () => {
       const long = (part: string): string => part.repeat(1000);
       for (const before of [
         long(" "),
@@ -145,7 +145,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("stops soon after the limit and reports that the text exceeds it", () => {
+    it("stops soon after the given token limit, and reports that the text exceeds it", () => {
       fc.assert(
         fc.property(anyText, fc.nat({ max: 2000 }), (text, limit) => {
           const exact = counter.count(text);

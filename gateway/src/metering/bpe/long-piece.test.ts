@@ -22,7 +22,7 @@ const longText = fc
   .map((parts) => parts.map(({ part, times }) => part.repeat(times)).join(""));
 
 for (const name of ["llama3", "qwen2.5"] as const) {
-  describe(`long pieces, ${name}`, async () => {
+  describe(`long pieces of text, ${name}`, async () => {
     const tables = (await loadTables(name)) as BpeTables;
     const counter = new PieceCounter(tables);
     const whole = new PieceTokenCounter(tables);
@@ -87,7 +87,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.ok(tookBack > 0);
     });
 
-    it("need work in proportion to their length", () => {
+    it("are counted with work in proportion to their length", () => {
       for (const { text } of readRandomTextCounts()) {
         const bytes = Buffer.byteLength(text);
         const before = counter.bpe.bytesTaken;

@@ -33,7 +33,7 @@ export class PieceCounter {
     return isLongWord(this.tables.words, hash, units, from, to) ? 1 : this.#countRemembered(hash, units, from, to);
   }
 
-  /** Counts like `count`, for a piece that is known to be short (`isShort`). */
+  /** Counts like `count`, for a piece that is known to be short (`isShortText`). */
   countShort(units: Uint16Array, from: number, to: number): number {
     if (isShortWord(this.tables.words, units, from, to)) return 1;
     return this.#countRemembered(hashUnits(units, from, to), units, from, to);

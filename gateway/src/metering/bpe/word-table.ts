@@ -50,7 +50,7 @@ export function isShortText(units: Uint16Array, from: number, to: number): boole
   return seen < 0x80;
 }
 
-/** Whether a short text (see `isShort`) is a word of the table, and so a single token. */
+/** Whether a short text (see `isShortText`) is a word of the table, and so a single token. */
 export function isShortWord(
   { shortSlots, shortShift }: WordTable,
   units: Uint16Array,
@@ -89,7 +89,7 @@ function highOf(units: Uint16Array, at: number, length: number): number {
 const shortSlot = (low: number, high: number, shift: number): number =>
   (Math.imul(Math.imul(low, 0x9e3779b1) ^ high, 0x85ebca6b) >>> shift) << 1;
 
-/** Whether a text that is not short (`isShort`) is a word. */
+/** Whether a text that is not short (`isShortText`) is a word. */
 export function isLongWord(words: WordTable, hash: number, units: Uint16Array, from: number, to: number): boolean {
   const { longSlots, longShift, longStarts, longUnits } = words;
   const mask = longSlots.length - 1;

@@ -32,7 +32,7 @@ describe("token counting, xlm-roberta", async () => {
     );
   });
 
-  it("stops soon after the limit and reports that the text exceeds it", () => {
+  it("stops soon after the given token limit, and reports that the text exceeds it", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 3000 }), fc.nat({ max: 1000 }), (text, limit) => {
         const exact = counter.count(text);

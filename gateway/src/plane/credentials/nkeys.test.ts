@@ -8,7 +8,7 @@ import { base32Decode, base32Encode, createKey, InvalidKeyError, keyFromSeed, pa
 const random = systemRandom();
 const data = Buffer.from("nonce");
 
-describe("nkeys", () => {
+describe("NATS keys (nkeys)", () => {
   test("start with the letter of their role", () => {
     assert.match(createKey("user", random).publicKey, /^U[A-Z2-7]{55}$/);
     assert.match(createKey("account", random).publicKey, /^A[A-Z2-7]{55}$/);

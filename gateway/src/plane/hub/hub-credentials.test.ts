@@ -1,5 +1,5 @@
 /**
- * Tests authentication and disconnection at exact times. The tests that apply to every plane are in ../plane.test.ts.
+ * Tests authentication and disconnection at exact times. The tests that apply to every plane are in ../node-access.test.ts.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -91,7 +91,7 @@ describe("node credentials", () => {
   });
 });
 
-describe("permissions", () => {
+describe("a node's permissions", () => {
   test("refuse malformed subjects, even if they match a permitted wildcard", async (t) => {
     const hub = await openTestHub(t, { clock });
     const peer = connectRawPeer(t, hub);
@@ -109,7 +109,7 @@ describe("permissions", () => {
   });
 });
 
-describe("revocation", () => {
+describe("the revocation of a node's credentials", () => {
   test("disconnects the node immediately, refuses its old credentials and accepts new ones", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });

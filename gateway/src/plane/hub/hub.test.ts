@@ -1,6 +1,6 @@
 /**
  * Tests the parts of the NATS protocol that the hub supports. The tests that apply to every plane are in
- * ../plane.test.ts.
+ * the parent folder.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -13,7 +13,7 @@ const clock = manualClock();
 const text = (payload: Uint8Array): string => Buffer.from(payload).toString();
 
 describe("the hub's NATS protocol", () => {
-  test("ignores headers and reply subjects", async (t) => {
+  test("lets nodes send headers and reply subjects, and delivers their messages without them", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
     const heard: string[] = [];

@@ -9,9 +9,13 @@ describe("the router of messages to subscribers", () => {
   test("delivers to matching plain and wildcard subscribers only", () => {
     const router = createMessageRouter();
     const heard: string[] = [];
-    for (const pattern of ["a.b", "a.b", "a.*", ">", "a.c", "b.>"]) router.add(pattern, () => heard.push(pattern));
+    for (const pattern of ["a.b", "a.b", "a.*", ">", "a.c", "b.>", "*", "*.b", "*.*", "a.*.*"])
+      router.add(pattern, () => heard.push(pattern));
     router.route("a.b", payload);
-    assert.deepEqual(heard, ["a.b", "a.b", "a.*", ">"]);
+    assert.deepEqual(heard, ["a.b", "a.b", "a.*", ">", "*.b", "*.*"]);
+    heard.length = 0;
+    router.route("a", payload);
+    assert.deepEqual(heard, [">", "*"]);
   });
 
   test("removes a subscription when it is unsubscribed, and ignores a second call", () => {

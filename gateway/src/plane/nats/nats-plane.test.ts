@@ -271,7 +271,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     await assert.rejects(connectClient(t, minted), REFUSED);
   });
 
-  test("delivers a node's last messages before its disconnect", async (t) => {
+  test("delivers a node's last messages before it reports that the node disconnected", async (t) => {
     const plane = await openTestPlane(t, server);
     for (let round = 0; round < 20; round++) {
       const events: string[] = [];

@@ -55,7 +55,7 @@ describe("GET /console/api/me", () => {
   });
 });
 
-describe("preferences", () => {
+describe("a person's preferences", () => {
   const set = (browser: Browser, body: object) => browser.send("PUT", "/console/api/me/preferences", { body });
   const shown = async (browser: Browser) => {
     const { identity } = (await browser.send("GET", "/console/api/auth/get-session")).body;
@@ -166,7 +166,7 @@ describe("accounts", () => {
   });
 });
 
-describe("sessions", () => {
+describe("a person's sessions", () => {
   interface Listed {
     id: string;
     current: boolean;

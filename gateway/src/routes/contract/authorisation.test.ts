@@ -208,7 +208,7 @@ test("only operators can call operator/ routes, and only the listed routes work 
   for (const { at, guard } of NODES) assert.equal(guard, "hostToken", at);
 });
 
-test("every row of the table in access-cases.ts belongs to an existing operation", () =>
+test("every row of the access table (access-cases.ts) belongs to an existing operation", () =>
   assert.deepEqual(findObsoleteAccessRows([consoleApi, nodeApi]), []));
 
 describe("requests from another site", () => {

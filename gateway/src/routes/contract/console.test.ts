@@ -31,8 +31,8 @@ function browserFor({ guard }: Operation) {
   return fixture.people[who].browser;
 }
 
-describe("refusals that every operation shares", () => {
-  test("refuse an invalid body, query or header", async () => {
+describe("every operation", () => {
+  test("refuses an invalid body, query or header", async () => {
     const made = new Map<ObjectKind | undefined, string>();
     for (const operation of coverage.operations) {
       const thing = findObjectKind(operation);
@@ -42,7 +42,7 @@ describe("refusals that every operation shares", () => {
     }
   });
 
-  test("refuse an unknown ID", async () => {
+  test("refuses an unknown ID", async () => {
     for (const operation of coverage.operations) {
       for (const id of makeUnknownIds(operation)) {
         await coverage.ask(browserFor(operation), 404, operation.id, { id, body: operation.body?.example });

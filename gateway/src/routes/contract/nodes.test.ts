@@ -64,8 +64,8 @@ async function ask(status: number, id: string, sent: RequestInput = {}, by = bro
   return (await coverage.ask(by, status, id, { ...sent, headers })).body;
 }
 
-describe("refusals that every operation shares", () => {
-  test("refuse an invalid body or query", async () => {
+describe("every operation", () => {
+  test("refuses an invalid body or query", async () => {
     for (const operation of coverage.operations) {
       for (const { headers, ...sent } of wrongInputs(operation, node)) {
         await coverage.send(browser, operation.id, { ...sent, headers: { authorization, ...headers } });
@@ -73,7 +73,7 @@ describe("refusals that every operation shares", () => {
     }
   });
 
-  test("refuse an unknown ID", async () => {
+  test("refuses an unknown ID", async () => {
     for (const operation of coverage.operations) {
       for (const id of makeUnknownIds(operation)) await ask(404, operation.id, { id, body: operation.body?.example });
     }

@@ -160,7 +160,7 @@ describe("parsing in a worker thread", async () => {
     await assert.rejects(read({ model: 1 }), { status: 400, headers: {} });
   });
 
-  test("reads labels only for keys that have them enabled", async () => {
+  test("reads request labels only for keys that have labels enabled", async () => {
     const body = { model: "tiny-3b", messages: says(words(5_000)), user: "me", metadata: { label: "nightly" } };
     const read = (labels: boolean, more: object = {}) =>
       reading.read(bodyOf(Buffer.from(json({ ...body, ...more }))), {

@@ -59,6 +59,6 @@ function startWorker(data: BodyReadingWorkerData): Worker {
   // Drops the process's own Node.js flags, such as `--input-type`, which would break the worker's script.
   const options = { workerData: data, name: "reading", execArgv: [] };
   // The worker's file has the same extension as this file: .ts in the repository, .js in the npm package.
-  const file = `./reading-worker${extname(import.meta.filename)}`;
+  const file = `./body-reading-worker${extname(import.meta.filename)}`;
   return new Worker(new URL(file, import.meta.url), options);
 }

@@ -88,7 +88,7 @@ function world() {
 
 const tiny = ({ models }: Status) => models.find(({ id }) => id === "tiny-3b") as Status["models"][number];
 
-test("the status lists days, states and speeds of offered models; percentages and speeds only from 20 requests on", async () => {
+test("the public status lists the days, state and speed of each offered model; percentages and speeds only from 20 requests on", async () => {
   const { at, clock, current } = world();
   const status = await current();
   StatusSchema.parse(status);
@@ -115,7 +115,7 @@ test("the status lists days, states and speeds of offered models; percentages an
   assert.equal(vectors?.now.ttft_p50_ms, null, "an embedding comes whole");
 });
 
-test("the status shows a model and the platform as degraded after lasting errors, and as down without a node", async () => {
+test("the public status shows a model and the platform as degraded after lasting errors, and as down without a node", async () => {
   const { at, clock, current } = world();
   const failing = { model: "tiny-3b", kind: "errors" as const, beganAt: new Date(clock.now() - DAY), endedAt: null };
   at.failing = [failing, { ...failing, model: "not-offered" }];
@@ -132,7 +132,7 @@ test("the status shows a model and the platform as degraded after lasting errors
   assert.deepEqual([tiny(empty).now.state, empty.state], ["unavailable", "down"]);
 });
 
-test("the status describes incidents in words for the public, with operators' notes", async () => {
+test("the public status describes incidents in words for the public, with operators' notes", async () => {
   const { at, clock, current } = world();
   const [beganAt, posted] = [new Date(clock.now() - DAY), new Date(clock.now() - DAY / 2)];
   at.incidents = [
@@ -158,7 +158,7 @@ test("the status describes incidents in words for the public, with operators' no
   );
 });
 
-test("the status needs the same number of queries for one caller as for a thousand, and none without callers", async () => {
+test("the public status needs the same number of queries for one caller as for a thousand, and none without callers", async () => {
   const { at, clock, current } = world();
   const all = await Promise.all(Array.from({ length: 1000 }, () => current()));
   assert.equal(new Set(all).size, 1);
@@ -171,7 +171,7 @@ test("the status needs the same number of queries for one caller as for a thousa
   assert.equal(at.reads, 12, "the past is kept for a while");
 });
 
-test("the status shows the last known state with its time, without delay, while the database is unreachable", async () => {
+test("the public status shows the last known state with its time, without delay, while the database is unreachable", async () => {
   const { at, clock, current } = world();
   at.answer = () => Promise.reject(new Error("away"));
   const none = await current();

@@ -3,14 +3,14 @@
  * A new score is judged by its rank in the sample, without an assumption about the distribution. Pure except for its
  * memory.
  *
- * A score is compared only with scores of other identities (host owners). One identity contributes at most a quarter of
+ * A score is compared only with scores of other owners' nodes. One owner contributes at most a quarter of
  * the sample (an equal share when there are fewer than four), so none can shift the sample alone. When a node fails the
- * test, its identity's scores are removed. A score joins the sample only after its node passed some more checks. So
- * when nodes of many identities turn bad at the same time, they are quarantined before their answers look usual.
+ * test, its owner's scores are removed. A score joins the sample only after its node passed some more checks. So
+ * when nodes of many owners turn bad at the same time, they are quarantined before their answers look usual.
  *
  * A node decides on the length of its answers, so it could choose a length that no other node uses. Every score
  * therefore also belongs to a sample of answers of any length. Scores are judged by the sample of their own length only
- * if most identities give such answers, and otherwise by the sample of any length. That sample consists of honest
+ * if most owners' nodes give such answers, and otherwise by the sample of any length. That sample consists of honest
  * answers too, so an honest answer is no likelier than the others to be an outlier in it.
  */
 import type { SpotCheckMethod } from "../../base/states.ts";
@@ -20,7 +20,7 @@ const SAMPLE_MAX = 512;
 /** The least number of scores for a judgement. With fewer, checks only extend the sample. */
 export const CALIBRATION_SCORES_MIN = 100;
 const SHARE_MAX = 1 / 4;
-/** In the sample of one length, an identity has at most this many times the median number of scores per identity. */
+/** In the sample of one length, an owner has at most this many times the median number of scores per owner. */
 const MEDIANS_MAX = 2;
 /** A score is held back until the same node has this many newer ones. By then a node that turns bad is quarantined. */
 const HELD = 20;
@@ -52,7 +52,7 @@ export type TailProbabilities = readonly number[];
 interface Sample {
   /** The scores in order of time. */
   readings: ScoreWithNodeOwner[];
-  /** The number of scores of each identity (host owner). */
+  /** The number of scores of each owner. */
   counts: Map<string, number>;
 }
 
@@ -113,7 +113,7 @@ export class Calibration {
     return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
   }
 
-  /** Whether every identity can be judged: the sample is large enough even without any one identity's scores. */
+  /** Whether the nodes of every owner can be judged: the sample is large enough without the scores of any one owner. */
   isSettled(bench: ComparableScoreGroup): boolean {
     const { readings = [], counts } = this.#samples.get(keyOf(ofAnyLength(bench))) ?? {};
     return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= CALIBRATION_SCORES_MIN;
@@ -130,7 +130,7 @@ export class Calibration {
     );
   }
 
-  /** Leaves out the identity's own scores, so that a host cannot make its bad answers look normal. */
+  /** Leaves out the owner's own scores, so that a host cannot make its bad answers look normal. */
   #others(bench: ComparableScoreGroup, identity: string): ScoreWithNodeOwner[] {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
     return sample.filter((reading) => reading.identity !== identity);
@@ -139,7 +139,7 @@ export class Calibration {
   /**
    * Returns the scores of answers in the same length class (short or long). Undefined if either class has too few
    * scores: then both are judged by the sample of answers of any length. If only one class were, its honest answers
-   * would be outliers there too often. Each identity's number of scores is limited, so a few identities that cheat
+   * would be outliers there too often. Each owner's number of scores is limited, so a few owners that cheat
    * together cannot form a sample of their own.
    */
   #ofOwnLength(bench: ComparableScoreGroup, identity: string): ScoreWithNodeOwner[] | undefined {
@@ -167,7 +167,7 @@ const ofAnyLength = (bench: ComparableScoreGroup): ComparableScoreGroup => {
   return any === undefined ? bench : { ...bench, class: any };
 };
 
-/** The latest scores of each identity but one, at most `most` of each. */
+/** The latest scores of each owner but one, at most `most` of each. */
 function latestOf(
   { readings, counts }: Sample,
   { identity: excluded, most }: { identity: string; most: number },

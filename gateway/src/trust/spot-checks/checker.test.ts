@@ -140,7 +140,7 @@ describe("spot checks", () => {
     ["it is on probation", (node) => Object.assign(node.nodeRecord, { answersOwed: 3 })],
   ];
   for (const [doubt, cast] of DOUBTS)
-    test(`stop choosing a node as verifier when ${doubt}, unless it is a reference node`, async () => {
+    test(`no longer use a node as verifier when ${doubt}, unless it is a reference node`, async () => {
       const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
       rig.nodes = [node, verifier];
       await rig.check(node, HONEST_ANSWER);
@@ -184,7 +184,7 @@ describe("spot checks", () => {
     assert.ok(((await rig.verdicts(node)).odd ?? 0) > 0);
   });
 
-  test("accept the result of a single reference node (one of the operator's own), without payment", async () => {
+  test("accept the result of a single verifier if it is a reference node (one of the operator's own), which is not paid", async () => {
     await rig.calibrate();
     const [cheat, reference] = rig.nodes as [RosterNode, RosterNode];
     rig.nodes = [cheat, reference];

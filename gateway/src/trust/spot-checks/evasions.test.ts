@@ -103,7 +103,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
-    test("leads to a quarantine even if nodes of many identities give such answers together", async () => {
+    test("leads to a quarantine even if nodes of many owners give such answers together", async () => {
       await calibrateLong();
       const cheats = await Promise.all(Array.from({ length: 8 }, () => rig.openNode()));
       rig.nodes = [...rig.nodes, ...cheats];
@@ -164,7 +164,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     });
   });
 
-  test("quarantine twenty identities that begin to cheat at the same time", async () => {
+  test("quarantine the nodes of twenty owners who begin to cheat at the same time", async () => {
     await rig.calibrate();
     const cheats = await Promise.all(Array.from({ length: 20 }, () => rig.openNode()));
     const honest = rig.nodes;
@@ -177,7 +177,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     assert.equal(new Set(rig.barred.map(([id]) => id)).size, 20);
   });
 
-  test("quarantine twenty identities that cheat at the same time, each after 10,000 honest answers", async () => {
+  test("quarantine the nodes of twenty owners who cheat at the same time, each after 10,000 honest answers", async () => {
     await rig.calibrate();
     const cheats = await Promise.all(Array.from({ length: 20 }, () => rig.openNode()));
     rig.nodes = [...rig.nodes, ...cheats];

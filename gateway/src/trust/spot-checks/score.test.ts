@@ -71,13 +71,13 @@ describe("calibration by the scores of honest answers", () => {
     );
     assert.ok((values.at(-1) as number) < 1e-4);
   });
-  test("limits one identity to a quarter of the sample", () => {
+  test("limits the scores of one node owner to a quarter of the sample", () => {
     const calibration = filled();
     for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
     const low = calibration.judge(BENCH, reading("x", -9))?.[0] as number;
     assert.ok(low < 0.36, `${low}`);
   });
-  test("judges an identity only by the scores of other identities", () => {
+  test("judges a node only by the scores of other owners' nodes", () => {
     const calibration = filled();
     for (let i = 0; i < 5000; i++) calibration.add(BENCH, reading("poison", -9));
     const low = calibration.judge(BENCH, reading("poison", -9))?.[0] as number;
@@ -113,7 +113,7 @@ describe("calibration by the scores of honest answers", () => {
     });
   });
 
-  test("drops the scores of one identity on request, and keeps the others", () => {
+  test("drops the scores of one owner's nodes on request, and keeps the others", () => {
     const calibration = filled();
     calibration.forget("host 0");
     assert.equal(calibration.size(BENCH), 350);

@@ -77,7 +77,7 @@ export interface CheckStore {
   ): Promise<SequentialTestState>;
   /** Stores the verifiers' earnings for a check that was not recorded. */
   owe(payments: readonly VerifierPayment[]): Promise<void>;
-  /** Stores a score that only extends the sample, under the first verifier's identity. */
+  /** Stores a score that only extends the sample, under the owner of the first verifier. */
   recordSample(sample: SampleRecord): Promise<void>;
   /**
    * Returns, by host account, whether each of the host's latest opinions as a verifier was wrong, oldest first, over

@@ -18,7 +18,7 @@ const FINE = opinion(0.6);
 const BAD = opinion(0.001);
 const UNKNOWN: VerifierOpinion = { factors: undefined, reference: false };
 
-describe("the verdict of one check", () => {
+describe("the verdict of one spot check", () => {
   const steps: [string, Parameters<typeof decideNextStep>[0], ReturnType<typeof decideNextStep>][] = [
     ["nothing unusual", { first: FINE }, "decide"],
     ["too little known", { first: UNKNOWN }, "decide"],
@@ -79,7 +79,7 @@ describe("the verdict of one check", () => {
     assert.ok(computeEvidenceStrength(state) < 1000);
   });
 
-  test("puts the words of an answer in another order, to make a trap that tests the verifiers", () => {
+  test("is tested with traps: shuffleWords() makes one by putting the words of an answer in another order", () => {
     const text = "the quick brown fox jumps over the lazy dog and runs far away from here";
     const trap = shuffleWords(text, createSeededRandom(6));
     assert.notEqual(trap, text);

@@ -13,9 +13,9 @@
  *   both doubt a suspected node          as if both found it bad. Otherwise a few odd prompts in the sample would make
  *                                        junk look usual, and no single answer would be bad enough
  *
- * The effect of lying verifiers is limited. One verifying identity can raise a node's evidence by the factor
+ * The effect of lying verifiers is limited. The verifiers of one owner can raise a node's evidence by the factor
  * `ALONE_MAX` per check at most. An honest node's evidence shrinks by 5 to 20 % per check, so liars need more than two
- * in five of all checks to raise it slowly. To raise it fast they need both verifiers of a check (two identities, drawn
+ * in five of all checks to raise it slowly. To raise it fast they need both verifiers of a check (of two owners, drawn
  * at random). Traps find a verifier that always approves a friend's answers: sometimes a verifier gets an answer with
  * its words shuffled, and has to find it bad.
  */

@@ -25,7 +25,7 @@ test("returns a character once all of its byte tokens have arrived", () => {
   assert.deepEqual(decoded(["a", "0xf0", "0x9f", "0x98", "0x80", "b"]).said, ["a", "😀", "b"]);
 });
 
-test("continues after bytes that do not form a character", () => {
+test("continues to decode after bytes that do not form a character", () => {
   assert.equal(decoded(["0xff", "a", "b"]).said.join(""), "\ufffdab");
   assert.equal(decoded(["a", "0xf0"]).said.join(""), "a\ufffd");
 });

@@ -92,7 +92,7 @@ describe("a schema's grammar in llama.cpp's own matcher", () => {
     });
 });
 
-test("a schema with unsupported keywords is refused as a prompt error that names the keyword", () => {
+test("a schema with an unsupported keyword is refused as a mistake in the request, and the error names the keyword", () => {
   const wide = Array.from({ length: 101 }, (_, i) => object({ const: i }));
   const cases: [schema: Schema, message: RegExp][] = [
     [object({ type: "string", pattern: "^a" }), /pattern at #\/properties\/a/],

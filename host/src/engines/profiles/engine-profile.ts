@@ -57,8 +57,8 @@ export interface EngineApiDialect {
    */
   format?(format: OutputFormat, endpoint: GenerationJob["endpoint"]): Record<string, unknown> | undefined;
   /**
-   * The request without an output cap, for engines that refuse prompt and cap together. Undefined if that would not
-   * help.
+   * The request without an output cap, for engines that refuse a request whose prompt and cap together exceed the
+   * context. Undefined if the engine would refuse the request without a cap too.
    */
   uncapped?(request: EngineRequest): EngineRequest;
   /** Parses an event of the stream. Throws EngineError for an error event. */

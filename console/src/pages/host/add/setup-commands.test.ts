@@ -18,7 +18,7 @@ test("includes this platform's address and the node's name in the commands", () 
   assert.equal(elect, "tollgate-host elect --engine demo --models tiny-3b");
 });
 
-test("logs in with the token, registers, elects (chooses) models and serves in one line", () => {
+test("the one-line command logs in with the token, registers the node, elects (chooses) its models and serves", () => {
   const wanted = {
     gateway: "https://tollgate.example",
     name: "garage",

@@ -23,7 +23,7 @@ export function AccountState({ account: { suspended_at, deleted_at } }: Of<"susp
   );
 }
 
-/** Rows for a surrounding `FactList`. */
+/** Rows for a surrounding `PropertyList`. */
 export function AccountMoneySummary({ account }: Of<"kind" | "balance_micro" | "held_micro" | "created_at">) {
   const { kind, balance_micro, held_micro, created_at } = account;
   return (

@@ -1,0 +1,90 @@
+/** For tests that run in the same way on every kind of dispatch plane, with ordinary NATS clients and with raw peers. */
+import { randomBytes } from "node:crypto";
+import { duplexPair } from "node:stream";
+import { after, before, describe, type TestContext } from "node:test";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
+import { Channel } from "../base/channel.ts";
+import { type Clock, systemClock as clock } from "../base/clock.ts";
+import { createLog } from "../base/log.ts";
+import { openHubToWorkers, openPlaneInWorker } from "./hub/plane-for-worker-processes.ts";
+import { openTestHub, RawPeer } from "./hub/testing.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
+import type { DispatchPlane, NodeCredentials } from "./plane.ts";
+
+export type TestPlane = DispatchPlane & { accountSeed: string };
+export type OpenPlane = (t: TestContext, options?: { credentialTtlMs?: number; clock?: Clock }) => Promise<TestPlane>;
+
+/** Defines the suite's tests once for each kind of plane. */
+export function onEveryPlane(suite: (open: OpenPlane) => void): void {
+  describe("the embedded hub", () => {
+    // Client and hub share this thread, so the login can take long on a busy machine.
+    const limits = { connectDeadlineMs: HANG_LIMIT_MS };
+    suite((t, options) => openTestHub(t, { clock, limits, ...options }));
+  });
+
+  describe("the primary's hub used from worker processes", () => {
+    const limits = { connectDeadlineMs: HANG_LIMIT_MS };
+    suite(async (t, options) => {
+      const hub = await openTestHub(t, { clock, limits, ...options });
+      const [worker, primary] = duplexPair().map((end) => new Channel(end, { clock })) as [Channel, Channel];
+      t.after(() => worker.close());
+      openHubToWorkers(hub)(primary);
+      return Object.assign(openPlaneInWorker(worker, { clock, log: createLog("silent") }), {
+        accountSeed: hub.accountSeed,
+      });
+    });
+  });
+
+  describe("NATS", { skip: skipWithoutNats }, () => {
+    let server: NatsServer;
+    before(async () => {
+      server = await startNatsServer();
+    });
+    after(async () => {
+      await server.kill();
+      await server.remove();
+    });
+    suite(async (t, options) =>
+      Object.assign(await openTestPlane(t, server, options), { accountSeed: server.setup.accountSeed }),
+    );
+  });
+}
+
+export const REFUSED = /Authorization Violation/;
+export const x = Buffer.from("x");
+
+/** Counts the nodes. Tests share a server, so each uses new node names. */
+let nodes = 0;
+export const newNode = (): string => `n${++nodes}`;
+
+/** Resolves when all messages sent so far have arrived. */
+export async function settle(plane: DispatchPlane, ...clients: NatsConnection[]): Promise<void> {
+  await Promise.all(clients.map((client) => client.flush()));
+  await echo(plane);
+  await Promise.all(clients.map((client) => client.flush()));
+}
+
+/**
+ * Publishes a message on the plane and waits until the same plane receives it, which is after all messages sent before.
+ */
+export function echo(plane: DispatchPlane): Promise<void> {
+  const subject = `tg.test.${randomBytes(6).toString("hex")}`;
+  return new Promise((resolve) => {
+    const leave = plane.subscribe(subject, () => {
+      leave();
+      resolve();
+    });
+    plane.publish(subject, x);
+  });
+}
+
+export function untilGone(plane: DispatchPlane, node: string): Promise<void> {
+  return new Promise((resolve) => plane.onNodeGone((gone) => gone === node && resolve()));
+}
+
+export function rawPeer(t: TestContext, { url }: NodeCredentials): RawPeer {
+  const peer = new RawPeer({ port: Number(new URL(url).port) });
+  t.after(() => peer.socket.destroy());
+  return peer;
+}
