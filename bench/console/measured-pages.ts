@@ -42,7 +42,7 @@ export const REQUESTS_PAGE: Page = {
   name: "requests",
   path: "/requests",
   who: "builder",
-  wanted: [heading("Requests"), rows("Requests", 50), { css: "select", least: 3 }],
+  wanted: [heading("Requests"), rows("Requests", 50), CHART],
 };
 const PERFORMANCE: Page = {
   name: "performance",
@@ -110,6 +110,7 @@ export function longHistoryPages({ builder, node }: PastIds): MeasuredPage[] {
     page("builder", `/host/nodes/${node}`, CHART),
     page("builder", "/host/earnings", CHART, table),
     page("builder", "/host/market", table),
+    page("builder", "/host/payouts", { css: "dl" }),
     page("builder", "/host/tokens"),
     cold(PLATFORM),
     page("operator", "/operator/accounts", table),
@@ -117,6 +118,7 @@ export function longHistoryPages({ builder, node }: PastIds): MeasuredPage[] {
     page("operator", "/operator/nodes", table),
     page("operator", "/operator/payouts"),
     page("operator", "/operator/ledger", { css: "ul[aria-label=Checks] li" }),
+    page("operator", "/operator/requests", { css: "input[type=search]" }),
     page("operator", "/operator/audit"),
   ];
 }

@@ -125,7 +125,7 @@ const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 export const formatTimeAgo = (value: number, unit: "minute" | "hour" | "day"): string => ago.format(value, unit);
 
 /** The name of the time zone in which times are shown. */
-export const readOwnTimeZone = (): string => dates(MEDIUM).resolvedOptions().timeZone;
+const readOwnTimeZone = (): string => dates(MEDIUM).resolvedOptions().timeZone;
 
 /** The time zone with its offset from UTC at that moment: "Europe/Berlin (UTC+01:00)". */
 export function makeTimeZoneLabel(at: Date | number): string {

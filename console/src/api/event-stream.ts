@@ -12,7 +12,7 @@ export interface ServerEvent {
   data: string;
 }
 
-interface StreamOptions {
+export interface StreamOptions {
   url: string;
   headers: Record<string, string>;
   on: (event: ServerEvent) => void;

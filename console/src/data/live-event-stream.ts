@@ -7,12 +7,14 @@ import { useEffect, useState } from "react";
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
 import type { Balance, LiveRequests } from "../api/answer-types.ts";
 import { findAccountIdForPath } from "../api/chosen-account.ts";
-import { openEventStream, type ServerEvent } from "../api/event-stream.ts";
+import type { ServerEvent } from "../api/event-stream.ts";
 import { gatewayReachability } from "../api/gateway-requests.ts";
+import { openSharedEventStream } from "../api/shared-event-stream.ts";
 import { balanceQuery } from "./balance-and-usage.ts";
 import { useOutage } from "./outage.ts";
 import { countLoadedPages } from "./pagination.ts";
 import { callForbiddenHandler, callSignedOutHandler, queryClient, STREAM_OPEN_QUERY_KEY } from "./query-client.ts";
+import { meQuery } from "./signed-in-session.ts";
 
 const LIVE_REQUESTS = ["live requests"];
 const READ_AGAIN_MS = 4_000;
@@ -25,7 +27,10 @@ interface EventStreamOptions {
   of?: string | undefined;
 }
 
-/** Opens a stream of the API while the page is open and visible. Returns whether the stream is open. */
+/**
+ * Receives a stream of the API while the page is open and visible. Pages of one browser share the stream. Returns whether
+ * it is open.
+ */
 export function useEventStream(
   path: string,
   on: (event: ServerEvent) => void,
@@ -40,7 +45,8 @@ export function useEventStream(
     if (!enabled || !seen || away) return;
     const account = findAccountIdForPath(path);
     let wasOpen = false;
-    const close = openEventStream({
+    const close = openSharedEventStream({
+      owner: `${queryClient.getQueryData(meQuery.queryKey)?.identity.id} ${of}`,
       url: path,
       headers: account === undefined ? {} : { [ACCOUNT_HEADER]: account },
       on,

@@ -9,6 +9,7 @@ import { refusedCallsQuery } from "../data/requests.ts";
 import { formatWholeNumber } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { Card } from "../ui/card.tsx";
+import { DataAge } from "../ui/loading-states.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { FirstLoadPlaceholder } from "../ui/page-sections.tsx";
 import { type Column, Table } from "../ui/table.tsx";
@@ -37,6 +38,7 @@ export function RefusedCalls({ from, words }: { from: string; words: string }) {
           </Button>
         }
       >
+        <DataAge query={refusals} />
         <ul className="flex flex-col gap-1">
           {codes.slice(0, NAMED_MAX).map((one) => (
             <li key={one.code}>

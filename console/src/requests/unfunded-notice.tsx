@@ -10,6 +10,7 @@ import { parseMicro } from "../dollar-amounts.ts";
 import { findKeyName } from "../keys/key-names.ts";
 import { formatWholeNumber } from "../locale.ts";
 import { buttonClasses } from "../ui/button.tsx";
+import { DataAge } from "../ui/loading-states.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { FirstLoadPlaceholder, isFirstLoad } from "../ui/page-sections.tsx";
 import { describeKeysRefusedForCredit, sumRequests } from "./keys-refused-for-credit.ts";
@@ -76,6 +77,7 @@ export function UnfundedNotice({ from, words, refusedFrom }: Props) {
         )
       }
     >
+      <DataAge query={unfunded} />
       <ul className="flex flex-col gap-1">
         {over && <li className="text-ink-soft">No request was refused for insufficient credit in the last hour.</li>}
         {reasons.map(([reason, of]) => (

@@ -99,7 +99,7 @@ export function testModelsAndRequests(open: () => BuilderConsole): void {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a drag over the histogram narrows the request list; views are saved by name; new requests appear unless paused", async () => {
+  test("a drag over the histogram or a selection by keyboard narrows the request list; views are saved by name; new requests appear unless paused", async () => {
     const ada = await new ConsoleClient(platform).signIn(ADA);
     await chat(firstKey, "Hello");
     await page.goto("/console/requests");
@@ -120,7 +120,12 @@ export function testModelsAndRequests(open: () => BuilderConsole): void {
     await live.click();
     await untilListed(4);
 
-    const histogram = page.getByRole("region", { name: "Requests over time" }).getByRole("img");
+    const histogram = page.getByRole("region", { name: "Requests over time" }).getByRole("application");
+    await histogram.focus();
+    for (const key of ["End", "Shift+ArrowLeft", "Shift+ArrowLeft", "Enter"]) await page.keyboard.press(key);
+    await page.waitForURL(({ searchParams }) => searchParams.has("from") && searchParams.has("to"));
+    await page.goBack();
+    await untilSearch("");
     const box = (await histogram.boundingBox()) ?? assert.fail("the histogram is not shown");
     await page.mouse.move(box.x + box.width * 0.5, box.y + box.height / 2);
     await page.mouse.down();

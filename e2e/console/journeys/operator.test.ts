@@ -19,6 +19,7 @@ import {
   openBrowser,
   openSecondUser,
   openSession,
+  signIn,
   triggerReload,
   waitUntilEqual,
 } from "../browser.ts";
@@ -59,6 +60,25 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   const open = (name: string, from: Page = page): Promise<void> =>
     from.getByRole("navigation", { name: "Console" }).getByRole("link", { name, exact: true }).click();
   const closeDrawer = (): Promise<void> => page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+
+  test("an operator signs in with 1 click, reads whether the platform serves, and ticks off a step of the set-up with 1 more", async (t) => {
+    const { operator, gateway_url: baseUrl } = platform.ready;
+    const { page: own, close } = await openSecondUser(browser, { baseUrl, still: true });
+    t.after(close);
+    const { clicks: ownClicks } = await countClicks(own);
+    await signIn(own, operator);
+    await own.getByRole("status", { name: "Verdict" }).getByText("Serving").waitFor();
+    const steps = own.getByRole("list", { name: "Set-up" });
+    const hrefs = await steps.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+    assert.ok(hrefs.length >= 4, `steps: ${hrefs}`);
+    for (const href of hrefs) assert.equal((await own.request.get(href ?? "")).status(), 200, `${href}`);
+    const tick = steps.getByRole("checkbox", { name: "Back up the database: done" });
+    await tick.click();
+    await own.getByText(/^\d of 6 done$/).waitFor();
+    assert.equal(ownClicks(), 2, "clicks from the sign-in page to a step that is done");
+    await own.reload();
+    await tick.and(own.locator(":checked")).waitFor();
+  });
 
   test("the platform page shows a request in flight and its used slot without a reload", async () => {
     await page.goto("/console/operator");

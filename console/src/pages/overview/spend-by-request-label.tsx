@@ -8,6 +8,7 @@ import { formatCategoricalTerm } from "../../requests/filter-text.ts";
 import { type BucketedRange, computeBucketedSpan, RANGE_TEXTS } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { type BarItem, BarList } from "../../ui/chart/bar-list.tsx";
+import { DataAge } from "../../ui/loading-states.tsx";
 import { MoneyText } from "../../ui/money-text.tsx";
 import { FirstLoadPlaceholder } from "../../ui/page-sections.tsx";
 import { useHourStart } from "../../ui/time-text.tsx";
@@ -34,7 +35,14 @@ export function SpendByRequestLabel({ range }: { range: BucketedRange }) {
   });
   const others = named.length > SHOWN ? "Other labels and no label" : "No label";
   return (
-    <Card title="Spend by label" aside={<span className="text-xs text-ink-soft">whole days, UTC</span>}>
+    <Card
+      title="Spend by label"
+      aside={
+        <span className="flex gap-3 text-xs text-ink-soft">
+          <DataAge query={usage} /> whole days, UTC
+        </span>
+      }
+    >
       <BarList
         label={`Spend by label in ${RANGE_TEXTS[range]}`}
         colour={4}

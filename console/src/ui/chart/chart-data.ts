@@ -1,4 +1,7 @@
 /** The types of a chart's data. */
+import type { ReactNode } from "react";
+import type { ZoomedTimes } from "./zoom.ts";
+
 export interface Series {
   /** The series' name, which is also the key of its values. */
   name: string;
@@ -55,6 +58,13 @@ export interface ChartProps {
   /** False if the values of a row's bars must not be summed, for example because they are shares. */
   adds?: boolean;
   before?: PreviousPeriod;
+  /**
+   * For a page that loads less when the user selects a time span: selecting calls this with the times of the first and
+   * the last selected row, and the chart itself does not zoom.
+   */
+  onNarrow?: (selected: ZoomedTimes) => void;
+  /** Replaces the legend, for example by one whose entries filter the page. */
+  legend?: ReactNode;
 }
 
 /** The properties of a chart that drawing needs, with the defaults filled in. */
@@ -73,4 +83,15 @@ export function sumVisibleValues({ values }: ChartRow, hidden: ReadonlySet<strin
   let total = 0;
   for (const name in values) if (!hidden.has(name)) total += values[name] as number;
   return total;
+}
+
+/** One row with the sums of several, for a selection of bars. */
+export function sumRows(rows: ChartRow[]): ChartRow | undefined {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined || rows.length === 1) return first;
+  const values: Record<string, number> = {};
+  for (const row of rows) {
+    for (const name in row.values) values[name] = (values[name] ?? 0) + (row.values[name] as number);
+  }
+  return { label: `${first.label} – ${last.label}`, at: first.at, values };
 }

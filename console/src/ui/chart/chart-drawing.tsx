@@ -1,9 +1,9 @@
 /**
- * Draws a chart as SVG in the theme's colors; docs/decisions/charts.md explains why this is hand-written. The static
+ * Draws a chart as SVG in the theme's colors; docs/decisions/console-in-react.md explains why this is hand-written. The static
  * part (`Still`) is drawn again only when rows, series or size change, not when the pointer moves.
  */
 import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { type ChartKind, type DrawingInput, sumVisibleValues } from "./chart-data.ts";
+import { type ChartKind, type ChartProps, type DrawingInput, sumRows, sumVisibleValues } from "./chart-data.ts";
 import { ChartShapes } from "./chart-shapes.tsx";
 import { ChartTooltip } from "./chart-tooltip.tsx";
 import { computeRowMiddles, computeVerticalPosition, type PlotArea, rowWidth } from "./geometry.ts";
@@ -23,7 +23,11 @@ const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
 /** The minimum width of a label below the axis, in pixels. */
 const MARK_WIDTH = 72;
 
-interface Props extends DrawingInput {
+const ZOOM_KEYS = "Use the arrow keys to read values, plus and minus to zoom, and 0 to show everything.";
+const NARROW_KEYS =
+  "Use the arrow keys to read values. Hold Shift to select a time span, and press Enter to show only its requests.";
+
+interface Props extends DrawingInput, Pick<ChartProps, "onNarrow"> {
   title: string;
   adds: boolean;
   describedBy: string;
@@ -34,14 +38,29 @@ interface Props extends DrawingInput {
   onZoom: (zoom: ZoomedTimes | undefined) => void;
 }
 
-export function ChartDrawing({ title, adds, describedBy, beforeWords, moments, view, onZoom, ...drawn }: Props) {
+export function ChartDrawing({
+  title,
+  adds,
+  describedBy,
+  beforeWords,
+  moments,
+  view,
+  onZoom,
+  onNarrow,
+  ...drawn
+}: Props) {
   const { series, rows, kind, format, height, hidden, earlier } = drawn;
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const { plot, ticks } = usePlot(drawn, width);
   const middles = useMemo(() => computeRowMiddles(plot, rows.length, kind), [plot, rows.length, kind]);
-  const { at, dragged, handlers } = useRowSelection({ moments, view, middles, onZoom });
-  const row = at === undefined ? undefined : rows[at];
+  const { at, dragged, handlers } = useRowSelection({ moments, view, middles, onZoom, onNarrow });
+  const selects = onNarrow !== undefined && at !== undefined && dragged !== undefined && dragged !== at;
+  const row = selects
+    ? sumRows(rows.slice(Math.min(at, dragged), Math.max(at, dragged) + 1))
+    : at === undefined
+      ? undefined
+      : rows[at];
   return (
     <div ref={frame} className="relative" style={{ height }}>
       {width > 0 && (
@@ -49,7 +68,7 @@ export function ChartDrawing({ title, adds, describedBy, beforeWords, moments, v
           role="application"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: keys read its values and zoom
           tabIndex={0}
-          aria-label={`${title}. Use the arrow keys to read values, plus and minus to zoom, and 0 to show everything.`}
+          aria-label={`${title}. ${onNarrow === undefined ? ZOOM_KEYS : NARROW_KEYS}`}
           aria-describedby={describedBy}
           width={width}
           height={height}
@@ -65,7 +84,7 @@ export function ChartDrawing({ title, adds, describedBy, beforeWords, moments, v
         <ChartTooltip
           {...{ row, series, kind, adds, format, width, hidden }}
           x={middles[at] ?? 0}
-          before={earlier?.[at]}
+          before={selects ? undefined : earlier?.[at]}
           beforeWords={beforeWords}
         />
       )}

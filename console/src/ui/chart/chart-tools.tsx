@@ -37,7 +37,7 @@ export function ChartTools({ before, asTable, tableId, onTable, onZoom, zoomed, 
       </IconButton>
       <Menu
         button={
-          <IconButton label="Zoom and save" className="size-7">
+          <IconButton label={onZoom === undefined ? "Save" : "Zoom and save"} className="size-7">
             <Ellipsis aria-hidden className="size-4" />
           </IconButton>
         }

@@ -34,7 +34,11 @@ export function ChartTooltip({ row, series, kind, adds, format, hidden, before, 
       <p className="mb-1 font-medium">{label}</p>
       {shown.length === 0 && <p className="text-ink-soft">No data</p>}
       {shown.map(({ name }) => line(name, texts?.[name] ?? format(values[name] ?? 0)))}
-      {adds && before !== undefined && shown.length > 1 && line("In all", format(sumVisibleValues(row, hidden)))}
+      {/* Rows with texts have rounded numbers, whose sum would not be the sum of the texts. */}
+      {adds &&
+        (before !== undefined || texts === undefined) &&
+        shown.length > 1 &&
+        line("In all", format(sumVisibleValues(row, hidden)))}
       {before !== undefined && (
         <div className="mt-1 border-t border-line pt-1">
           <p className="font-medium">

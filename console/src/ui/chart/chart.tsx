@@ -1,6 +1,6 @@
 /**
- * The console's chart: bars or lines over time. Users can zoom with mouse or keyboard, compare with the previous
- * period, save CSV or SVG, and hide series. A description and a table contain the same data for screen readers.
+ * The console's chart: bars or lines over time. Users can zoom (or narrow the page) with mouse or keyboard, compare
+ * with the previous period, save CSV or SVG, and hide series. A description and a table contain the same data for screen readers.
  */
 import { useId, useMemo, useRef, useState } from "react";
 import { saveText } from "../../save-text.ts";
@@ -26,6 +26,7 @@ export function Chart(props: ChartProps) {
     adds = kind === "bars",
     height = CHART_HEIGHT,
     before,
+    onNarrow,
   } = props;
   const figure = useRef<HTMLElement>(null);
   const [asTable, setAsTable] = useState(false);
@@ -74,6 +75,7 @@ export function Chart(props: ChartProps) {
             describedBy={summaryId}
             beforeWords={before?.words}
             onZoom={setZoom}
+            {...(onNarrow && { onNarrow })}
           />
           {zoomed && (
             <Button size="small" className="absolute top-1 right-7 shadow-sm" onClick={() => setZoom(undefined)}>
@@ -86,14 +88,19 @@ export function Chart(props: ChartProps) {
         {describeChart({ ...seen, kind, adds })} {zone}.
       </p>
       <figcaption className="flex flex-wrap items-center gap-x-4 text-xs text-ink-soft">
-        <ChartLegend {...{ series, hidden, before, format, adds, earlier }} rows={inView} onToggle={toggle} />
+        {props.legend ?? (
+          <ChartLegend {...{ series, hidden, before, format, adds, earlier }} rows={inView} onToggle={toggle} />
+        )}
         <span className="ml-auto flex items-center gap-2">
           <span>{zone}</span>
           <ChartTools
             {...{ before, asTable, tableId, zoomed }}
             onTable={() => setAsTable(!asTable)}
-            onZoom={(by) =>
-              setZoom(by === "reset" ? undefined : scaleZoom(moments, view, Math.round((first + last) / 2), by))
+            onZoom={
+              onNarrow === undefined
+                ? (by) =>
+                    setZoom(by === "reset" ? undefined : scaleZoom(moments, view, Math.round((first + last) / 2), by))
+                : undefined
             }
             onSave={save}
           />

@@ -1,4 +1,4 @@
-/** A hook that selects rows and zooms, with the pointer and the keyboard. */
+/** A hook that selects rows, and zooms or narrows the page to them, with the pointer and the keyboard. */
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 import { findNearestRow } from "./geometry.ts";
 import { findKeyAction } from "./keyboard-controls.ts";
@@ -11,11 +11,13 @@ interface Parts {
   /** The horizontal middles of the visible rows. */
   middles: number[];
   onZoom: (zoom: ZoomedTimes | undefined) => void;
+  /** Set if a selection narrows the page. The chart then does not zoom. */
+  onNarrow?: ((selected: ZoomedTimes) => void) | undefined;
 }
 
 type Pointing = PointerEvent<SVGSVGElement>;
 
-export function useRowSelection({ moments, view, middles, onZoom }: Parts) {
+export function useRowSelection({ moments, view, middles, onZoom, onNarrow }: Parts) {
   const [atMs, setAtMs] = useState<number>();
   const [dragMs, setDragMs] = useState<number>();
   /** The index of a time among the visible rows. */
@@ -26,18 +28,31 @@ export function useRowSelection({ moments, view, middles, onZoom }: Parts) {
   const at = placeOf(atMs);
   const pointedAt = ({ clientX, currentTarget }: Pointing): number | undefined =>
     moments[view.first + findNearestRow(middles, clientX - currentTarget.getBoundingClientRect().left)];
+  const select = (from: number, to: number): void => {
+    const zoom = from === to ? undefined : zoomBetweenRows(moments, moments.indexOf(from), moments.indexOf(to));
+    if (onNarrow !== undefined) onNarrow({ fromMs: Math.min(from, to), toMs: Math.max(from, to) });
+    else if (zoom !== undefined) onZoom(zoom);
+  };
   const turn = (event: KeyboardEvent): void => {
     // Keys with a modifier are left to the browser, for example for zooming the page.
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const here = view.first + (at ?? 0);
+    const hereMs = moments[here];
+    if (onNarrow !== undefined && event.key === "Enter" && hereMs !== undefined) {
+      event.preventDefault();
+      select(dragMs ?? hereMs, hereMs);
+      return;
+    }
     const act = findKeyAction(event.key, here, moments.length - 1);
-    if (act === undefined) return;
+    if (act === undefined || ("zoom" in act && onNarrow !== undefined)) return;
     event.preventDefault();
     if ("zoom" in act) {
       onZoom(act.zoom === "reset" ? undefined : scaleZoom(moments, view, here, act.zoom));
       return;
     }
     setAtMs(moments[act.move]);
+    // With the shift key, the row where the selection began stays its other end.
+    setDragMs(onNarrow !== undefined && event.shiftKey ? (dragMs ?? hereMs) : undefined);
     if (act.move < view.first || act.move > view.last) onZoom(moveZoom(moments, view, act.move));
   };
   return {
@@ -47,22 +62,23 @@ export function useRowSelection({ moments, view, middles, onZoom }: Parts) {
       onPointerMove: (event: Pointing) => setAtMs(pointedAt(event)),
       onPointerDown(event: Pointing): void {
         setAtMs(pointedAt(event));
-        // On touch screens, dragging only shows values. Zooming is in the chart's menu.
-        if (event.pointerType === "touch" || event.button !== 0) return;
+        // On touch screens, dragging does not zoom, it only shows values. Zooming is in the chart's menu.
+        if ((event.pointerType === "touch" && onNarrow === undefined) || event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);
         setDragMs(pointedAt(event));
       },
       onPointerUp(event: Pointing): void {
         const [from, to] = [dragMs, pointedAt(event)];
         setDragMs(undefined);
-        if (from === undefined || to === undefined || from === to) return;
-        const zoom = zoomBetweenRows(moments, moments.indexOf(from), moments.indexOf(to));
-        if (zoom !== undefined) onZoom(zoom);
+        if (from !== undefined && to !== undefined) select(from, to);
       },
       onPointerCancel: () => setDragMs(undefined),
       onPointerLeave: () => setAtMs(undefined),
       onFocus: () => setAtMs((now) => now ?? moments[view.first]),
-      onBlur: () => setAtMs(undefined),
+      onBlur(): void {
+        setAtMs(undefined);
+        setDragMs(undefined);
+      },
       onKeyDown: turn,
     },
   };

@@ -14,11 +14,17 @@ interface Comparison {
   of: (rows: ChartRow[] | undefined, error: unknown) => PreviousPeriod;
 }
 
-/** `ready`: whether the end of the previous period is known yet. */
-export function usePreviousPeriod(range: TimeRange, ready = true): Comparison {
+/** `range`: undefined for a time span that the user selected. `ready`: whether the previous period is known yet. */
+export function usePreviousPeriod(range: TimeRange | undefined, ready = true): Comparison {
   const [on, turn] = useState(false);
   return {
     query: { ...PAST, enabled: on && ready },
-    of: (rows, error) => ({ words: PREVIOUS_PERIOD_TEXTS[range], on, turn, rows, error }),
+    of: (rows, error) => ({
+      words: range === undefined ? "the period before" : PREVIOUS_PERIOD_TEXTS[range],
+      on,
+      turn,
+      rows,
+      error,
+    }),
   };
 }

@@ -11,6 +11,7 @@ import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { TextField } from "../../../ui/form-fields.tsx";
+import { DataAge } from "../../../ui/loading-states.tsx";
 import { MoneyText } from "../../../ui/money-text.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { SecretText } from "../../../ui/secret-text.tsx";
@@ -140,12 +141,12 @@ export function AddNodePage() {
 }
 
 function FirstEarning({ node }: { node: string }) {
-  const { data } = useQuery({ ...hostMoneyQuery, refetchInterval: LOOK_AGAIN_MS });
-  const newest = data?.data.find((line) => line.node === node);
+  const earnings = useQuery({ ...hostMoneyQuery, refetchInterval: LOOK_AGAIN_MS });
+  const newest = earnings.data?.data.find((line) => line.node === node);
   if (newest === undefined) return "The node's first earning will appear here.";
   return (
     <>
-      It has earned <MoneyText of={newest.earned_micro} />.{" "}
+      It has earned <MoneyText of={newest.earned_micro} />. <DataAge query={earnings} />{" "}
       <Link to="/host/earnings" className="font-medium underline underline-offset-2">
         View earnings
       </Link>
