@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { guidePages, QUICK_STARTS } from "./doc-tests/pages.ts";
 import { readPage } from "./doc-tests/read-page.ts";
 
-const WORDS_MAX = { readme: 700, docs: 39_500, scale: 3_700 };
+const WORDS_MAX = { readme: 700, docs: 39_750, scale: 3_700 };
 /** This page has a word limit of its own: it is mostly tables, which are looked up and not read. */
 const SCALE = "docs/scale.md";
 

@@ -169,13 +169,13 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "a key's slot is not given back",
     file: `${INFERENCE}serve.ts`,
-    find: "    await pass.leave(done.tokens);\n",
+    find: "    await waits.cleanup(pass.leave(done.tokens));\n",
     replace: "",
   },
   {
     name: "a model's place is not given back",
     file: `${INFERENCE}serve.ts`,
-    find: "      await place.leave(0);\n",
+    find: "      await waits.cleanup(place.leave(0));\n",
     replace: "",
   },
   {
@@ -277,8 +277,8 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "tokens are not counted in the minute",
     file: `${INFERENCE}serve.ts`,
-    find: "await pass.leave(done.tokens);",
-    replace: "await pass.leave(0);",
+    find: "waits.cleanup(pass.leave(done.tokens));",
+    replace: "waits.cleanup(pass.leave(0));",
   },
   {
     name: "who could not sign off at the limits' server does not try again",

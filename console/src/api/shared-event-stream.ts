@@ -13,7 +13,7 @@ interface Question {
   ask: string;
 }
 
-export interface SharedStreamOptions extends StreamOptions {
+interface SharedStreamOptions extends StreamOptions {
   /**
    * Whose stream it is: the person and the account. A page that a person left open must not send events to a page on which
    * somebody else signed in since.

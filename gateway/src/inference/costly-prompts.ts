@@ -12,7 +12,7 @@ import { ruleViolation } from "../faults.ts";
 import type { Prompt } from "../metering/meter.ts";
 import type { ParsedRequest } from "./endpoint.ts";
 
-/** This many characters are allowed in any prompt, and so many more for each of its tokens. */
+/** The number of characters that every prompt may have. Each of its tokens allows 16 more. */
 export const PROMPT_CHARS_FREE = 65_536;
 const PROMPT_CHARS_PER_TOKEN_MAX = 16;
 export const SPECIAL_TOKENS_MAX = 256;

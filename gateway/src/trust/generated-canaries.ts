@@ -203,8 +203,8 @@ const DUES = [
 ];
 
 /**
- * As many texts as in a user's request, but at least one triple, in random order. A request of fewer texts has no known
- * answer; spot checks compare its vectors with another node's.
+ * Draws as many texts as a user's request has, but at least one triple, in random order. A request of fewer texts has no
+ * known answer; spot checks compare its vectors with another node's.
  */
 function textsQuestion(d: RandomChoices, { texts }: Pick<RequestShape, "texts">): CanaryQuestion {
   const count = Math.min(Math.max(texts, TRIPLE_TEXTS), TEXTS_MAX);

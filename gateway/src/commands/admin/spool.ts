@@ -29,6 +29,7 @@ const DIR = { DIR: { help: "a gateway's SPOOL_DIR, or a copy of it" } };
 export const spoolCommands: Record<string, AdminCommand> = {
   "spool left": {
     help: "list the gateways that are gone or cut off from the database, and may have settlements in their spool",
+    example: "",
     run: left,
   },
   "spool list": {
