@@ -1,7 +1,7 @@
 -- Returns the histogram bucket of a duration in milliseconds.
 -- Guarantees: monotone; below 128 ms a bucket is one millisecond wide, above at most a 64th of its smallest value.
 -- Returns null for null. Not declared strict, so that PostgreSQL can inline it.
--- `history/duration-histogram.ts` has the inverse.
+-- `history/histogram.ts` has the inverse.
 
 create or replace function histogram_bucket(ms integer) returns integer language sql immutable as $$
   select case when ms < 64 then greatest(ms, 0)

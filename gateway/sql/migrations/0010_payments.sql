@@ -1,5 +1,5 @@
 -- Credit purchases. What the provider tells us is kept as facts, in whatever order it comes; what follows from the facts
--- (gateway/src/payments/payment-rules.ts) is moved in the ledger by the same transaction that takes a fact in. No card data and no
+-- (gateway/src/payments/rules.ts) is moved in the ledger by the same transaction that takes a fact in. No card data and no
 -- secrets are here: only the provider's ids, amounts in picodollars, and times.
 
 -- A checkout that was opened at the provider. Its address is handed out after it was written, so nobody can pay one that
