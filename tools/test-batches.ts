@@ -51,6 +51,6 @@ export function planBatches(files: string[], count: number, folder = FOLDER): Pl
   return { alone, batches };
 }
 
-export function removeBatches(): void {
+export function deleteBatchFiles(): void {
   rmSync(FOLDER, { recursive: true, force: true });
 }

@@ -25,7 +25,7 @@ import { ensureServers } from "./install-test-servers.ts";
 import { natsBuilder, natsReleases } from "./nats-servers.ts";
 import { installNpmPostgres } from "./npm-postgres.ts";
 import { readSources } from "./sources.ts";
-import { planBatches, removeBatches } from "./test-batches.ts";
+import { deleteBatchFiles, planBatches } from "./test-batches.ts";
 import {
   type Durations,
   estimateSeconds,
@@ -64,7 +64,7 @@ process.env["TZ"] ??= "Australia/Lord_Howe";
 const words = process.argv.slice(2);
 const leftOut: string[] = [];
 const passed = words[0] === "quick" ? await runQuick() : await runAll(words.length === 0 ? NPM_TEST : words);
-removeBatches();
+deleteBatchFiles();
 for (const line of leftOut) console.log(line);
 process.exit(passed ? 0 : 1);
 

@@ -15,8 +15,8 @@ import {
   type Figure,
   figureValues,
   medianOfNumbers,
+  microsecondsToMilliseconds,
   processorsUsedByOthers,
-  toMilliseconds,
 } from "./result-figures.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 
@@ -161,7 +161,7 @@ const AIMS: Aim[] = [
     scenario: "chat-c64",
     aim: "≤ 0.50; 0.20 unpinned",
     digits: 3,
-    figure: toMilliseconds(computeCpuPerRequestUs("gateway")),
+    figure: microsecondsToMilliseconds(computeCpuPerRequestUs("gateway")),
   },
   {
     what: "gateway µs per event, 100 paced streams",
@@ -203,14 +203,14 @@ const AIMS: Aim[] = [
     scenario: "agent-c16",
     aim: "≤ 2.5",
     digits: 2,
-    figure: toMilliseconds(computeCpuPerRequestUs("gateway")),
+    figure: microsecondsToMilliseconds(computeCpuPerRequestUs("gateway")),
   },
   {
     what: "agent ms per chat, 64 at once",
     scenario: "chat-c64",
     aim: "≤ 0.4",
     digits: 3,
-    figure: toMilliseconds(computeCpuPerRequestUs("agent")),
+    figure: microsecondsToMilliseconds(computeCpuPerRequestUs("agent")),
   },
   {
     what: "gateway MiB at 1,000 streams",
@@ -260,7 +260,7 @@ const common: Column[] = [
 
 const perRequestMs = (title: string, who: CpuConsumer): Column => ({
   title,
-  cell: (own) => median(own, toMilliseconds(computeCpuPerRequestUs(who)), 3),
+  cell: (own) => median(own, microsecondsToMilliseconds(computeCpuPerRequestUs(who)), 3),
 });
 const perEventUs = (title: string, who: CpuConsumer): Column => ({
   title,
@@ -268,7 +268,7 @@ const perEventUs = (title: string, who: CpuConsumer): Column => ({
 });
 
 const requestColumns: Column[] = [
-  { title: "gateway ms", cell: (own) => spread(own, toMilliseconds(computeCpuPerRequestUs("gateway")), 3) },
+  { title: "gateway ms", cell: (own) => spread(own, microsecondsToMilliseconds(computeCpuPerRequestUs("gateway")), 3) },
   { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), computeCpuPerRequestUs("gateway")) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
@@ -304,7 +304,7 @@ const pairedColumns: Column[] = [
   { title: "through it p50 ms", cell: (own) => median(own, (row) => row.latencyMs?.p50, 3) },
   { title: "added p50 ms", cell: (own) => spread(own, (row) => row.paired?.added?.p50, 3) },
   { title: "added p95 / p99 ms", cell: (own) => addedTail(own) },
-  { title: "gateway ms", cell: (own) => median(own, toMilliseconds(computeCpuPerRequestUs("gateway")), 3) },
+  { title: "gateway ms", cell: (own) => median(own, microsecondsToMilliseconds(computeCpuPerRequestUs("gateway")), 3) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
   handOvers("gateway"),

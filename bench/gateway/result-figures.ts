@@ -15,7 +15,7 @@ export const computeCpuPerEventUs =
   (row) =>
     divideIfMeasured(row.cpuUs[who], row.engineEvents);
 
-export const toMilliseconds =
+export const microsecondsToMilliseconds =
   (figure: Figure): Figure =>
   (row) => {
     const us = figure(row);

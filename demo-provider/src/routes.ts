@@ -1,4 +1,7 @@
-/** The HTTP routes: the API for the library, pages for the buyer, and a page on which the operator simulates events. */
+/**
+ * The HTTP routes of the demo payment provider: the API that Stripe's library calls, checkout pages for the buyer, and a
+ * page on which the operator simulates refunds and disputes.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import {
   renderCardSetupPage,

@@ -1,7 +1,7 @@
 /** A client: sends one request to one gateway and records every word of the answer that it receives. */
 import { UnreachableError } from "../../gateway/src/base/dependency.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
+import { isRetryableDatabaseError } from "../../gateway/src/db/errors.ts";
 import { Fault } from "../../gateway/src/faults.ts";
 import type { Call, Reply } from "../../gateway/src/inference/call-interface.ts";
 import type { Endpoint } from "../../gateway/src/inference/endpoint.ts";
@@ -150,7 +150,7 @@ export function sendRequest(
 /** Returns the status and error code that the HTTP layer would send (`http/http-call.ts`). */
 function refusalOf(error: unknown): [number, string | null] {
   if (error instanceof Fault) return [error.status, error.code ?? null];
-  if (error instanceof UnreachableError || isStorageTrouble(error)) return [503, "no_capacity"];
+  if (error instanceof UnreachableError || isRetryableDatabaseError(error)) return [503, "no_capacity"];
   return [500, "internal_error"];
 }
 

@@ -1,6 +1,6 @@
 /** Writes a gateway's log into the trace of the simulated world, and reports errors that no fault explains. */
 import type { Log } from "../../gateway/src/base/log.ts";
-import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
+import { isRetryableDatabaseError } from "../../gateway/src/db/errors.ts";
 import { PLANE_UNREACHABLE } from "../world/network.ts";
 import type { ProcessLifetime } from "../world/process-lifetime.ts";
 import type { World } from "../world/world.ts";
@@ -36,7 +36,7 @@ export function gatewayLog(world: World, life: ProcessLifetime, name: string): L
 const isWritten = (level: string): boolean => level !== "debug";
 
 /** Returns whether the simulated faults cause this error; any other error is a bug of the gateway. */
-const isExpected = (error: Error): boolean => isStorageTrouble(error) || error.message === PLANE_UNREACHABLE;
+const isExpected = (error: Error): boolean => isRetryableDatabaseError(error) || error.message === PLANE_UNREACHABLE;
 
 const plain = (fields: object): object =>
   Object.fromEntries(

@@ -6,8 +6,8 @@ import {
   countErrors,
   type Figure,
   figureValues,
+  microsecondsToMilliseconds,
   processorsUsedByOthers,
-  toMilliseconds,
 } from "../result-figures.ts";
 import type { RunResult } from "../result-files.ts";
 import type { ScenarioName } from "../scenarios.ts";
@@ -50,8 +50,8 @@ const QUOTED: Quoted[] = [
     name: "chat",
     title: "Processor time of a chat, 64 at once, ms",
     scenario: "chat-c64",
-    gateway: toMilliseconds(computeCpuPerRequestUs("gateway")),
-    database: toMilliseconds(computeCpuPerRequestUs("postgres")),
+    gateway: microsecondsToMilliseconds(computeCpuPerRequestUs("gateway")),
+    database: microsecondsToMilliseconds(computeCpuPerRequestUs("postgres")),
   },
   {
     name: "events",
@@ -180,7 +180,7 @@ function table(result: RunResult, targets: string[]): string {
 /** Describes the agent's processor time, which is a cost of the host and not of the operator. */
 function agentLine({ rows }: RunResult): string {
   const of = (scenario: ScenarioName) => rows.filter((row) => row.target === "tollgate" && row.scenario === scenario);
-  const chat = computeMedianFigure(of("chat-c64"), toMilliseconds(computeCpuPerRequestUs("agent")));
+  const chat = computeMedianFigure(of("chat-c64"), microsecondsToMilliseconds(computeCpuPerRequestUs("agent")));
   const event = computeMedianFigure(of("streams-100"), computeCpuPerEventUs("agent"));
   return `Tollgate's agent, at the host and not in the bars, takes ${shown(chat)} ms a chat and ${shown(event)} µs an event.`;
 }

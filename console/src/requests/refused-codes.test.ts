@@ -24,7 +24,7 @@ test("describes an unknown code by its HTTP status", () => {
   assert.equal(describeRefusedCode({ code: "of_tomorrow", status: 418 }).says, "HTTP 418");
 });
 
-test("the warning about refused calls expires an hour after the last refused call", () => {
+test("the console's warning about a builder's refused API calls expires an hour after the last one", () => {
   const nowMs = 1_790_000_000_000;
   const ago = (seconds: number) => ({ last_at: nowMs / 1000 - seconds });
   assert.equal(isRefusalWarningExpired([ago(7200), ago(60)], nowMs), false);

@@ -118,7 +118,7 @@ export function testKeysAndSessions(open: () => OpenPlayground): void {
     browser.complaints();
   });
 
-  test("signing out revokes the key and deletes the conversation", async () => {
+  test("signing out revokes the playground's temporary key, and deletes the conversation from the browser", async () => {
     const issued = page.waitForResponse("**/console/api/playground/key");
     await playground.say(scriptMessage({ text: "the last word" }));
     const { secret } = (await (await issued).json()) as { secret: string };

@@ -11,7 +11,7 @@ import type pg from "pg";
 import type { NewId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
-import { isStorageTrouble } from "../db/errors.ts";
+import { isRetryableDatabaseError } from "../db/errors.ts";
 import {
   AUTH_PATH,
   CHALLENGE_PATH,
@@ -249,14 +249,14 @@ function logging(log: Log) {
       level: "error" as const,
       log(level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) {
         const error = details.find((detail) => detail instanceof Error);
-        const isTold = isStorageTrouble(error) || TOLD_ELSEWHERE.has(message);
+        const isTold = isRetryableDatabaseError(error) || TOLD_ELSEWHERE.has(message);
         log[isTold ? "debug" : level]({ err: words(error) }, `identities: ${message}`);
       },
     },
     onAPIError: {
       onError(error: unknown) {
         if (isAPIError(error)) return;
-        log[isStorageTrouble(error) ? "debug" : "error"]({ err: words(error) }, "identities: request failed");
+        log[isRetryableDatabaseError(error) ? "debug" : "error"]({ err: words(error) }, "identities: request failed");
         // Without this handler the library prints the error, which may contain table rows, to the console.
         throw new APIError("INTERNAL_SERVER_ERROR", { code: "REQUEST_FAILED" });
       },

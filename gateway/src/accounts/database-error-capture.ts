@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type pg from "pg";
-import { isStorageTrouble } from "../db/errors.ts";
+import { isRetryableDatabaseError } from "../db/errors.ts";
 
 interface Asking<T> {
   isFailure?: (answer: T) => boolean;
@@ -26,7 +26,7 @@ export function captureDatabaseErrors(pool: pg.Pool): DatabaseErrorCapture {
       return await asked;
     } catch (error) {
       const noted = heard.getStore();
-      if (noted !== undefined && isStorageTrouble(error)) noted.trouble ??= error;
+      if (noted !== undefined && isRetryableDatabaseError(error)) noted.trouble ??= error;
       throw error;
     }
   };

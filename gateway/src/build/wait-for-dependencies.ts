@@ -9,7 +9,7 @@
 import { ListenError } from "../base/listen-error.ts";
 import type { SharedSettingName } from "../db/deployment/setting-rules.ts";
 import { SettingsDifferError, toLogFields } from "../db/deployment/watch-settings.ts";
-import { isConnectionLoss, isDatabaseUnreachable, isResourceShortage, isStorageTrouble } from "../db/errors.ts";
+import { isConnectionLoss, isDatabaseUnreachable, isResourceShortage, isRetryableDatabaseError } from "../db/errors.ts";
 import { DatabaseMisconfigured } from "../db/session-settings.ts";
 import { MigrationError } from "../db/sql-files.ts";
 import type { BuildContext } from "./build-context.ts";
@@ -145,5 +145,5 @@ const isTlsTrouble = ({ message, code = "" }: Error & { code?: string }): boolea
 
 function mayPass(error: unknown): boolean {
   if (error instanceof MigrationError || error instanceof DatabaseMisconfigured) return isConnectionLoss(error);
-  return error instanceof Error && (isStorageTrouble(error) || isTlsTrouble(error));
+  return error instanceof Error && (isRetryableDatabaseError(error) || isTlsTrouble(error));
 }

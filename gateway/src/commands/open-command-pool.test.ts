@@ -23,7 +23,7 @@ import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 const newId = newIds(systemClock, systemRandom());
 const ACCOUNT = publicId("acc", newId());
 
-describe("commands on a database with an older or another history than gateways saw last", () => {
+describe("admin commands on a database that is behind, or is not, the cluster and timeline that gateways saw last", () => {
   let db: TestDatabase;
   let dataDir: string;
   let spool: string;
@@ -80,7 +80,7 @@ describe("commands on a database with an older or another history than gateways 
     });
   }
 
-  test("refuse to run if the history file of the gateway's directory is damaged", async () => {
+  test("refuse to run if history.json, in which the gateway stores that timeline, is damaged", async () => {
     const file = join(spool, DATABASE_HISTORY_FILE_NAME);
     await writeFile(file, "{");
     const { code, said } = await run("admin", "account", "open", "builder", "second");

@@ -84,7 +84,7 @@ test("with a time limit, the batcher retries after a lost connection, with growi
   assert.equal(await asked, "done");
 });
 
-test("the batcher does not retry while the database is unreachable, and undoes no operation that was never sent", async () => {
+test("while the database is unreachable, the batcher fails an unsent operation without a retry, and sends no cancellation for it", async () => {
   const { batcher, last, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a");
   await turn();

@@ -6,7 +6,7 @@ import {
   isDatabaseUnreachable,
   isDataFault,
   isProgrammingError,
-  isStorageTrouble,
+  isRetryableDatabaseError,
 } from "./errors.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
@@ -60,7 +60,7 @@ describe("classifying database errors", () => {
   for (const [name, error, loss, trouble] of TABLE) {
     test(name, () => {
       assert.deepEqual(
-        [isConnectionLoss(error), isStorageTrouble(error), isProgrammingError(error)],
+        [isConnectionLoss(error), isRetryableDatabaseError(error), isProgrammingError(error)],
         [loss, trouble, !trouble],
       );
     });
@@ -139,7 +139,7 @@ describe("real errors of PostgreSQL", () => {
   ] as const) {
     test(sql, async () => {
       const error = await failure(sql);
-      assert.deepEqual([isConnectionLoss(error), isStorageTrouble(error)], [loss, trouble], String(error));
+      assert.deepEqual([isConnectionLoss(error), isRetryableDatabaseError(error)], [loss, trouble], String(error));
     });
   }
 });

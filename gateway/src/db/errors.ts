@@ -52,7 +52,7 @@ export function isConnectionLoss(error: unknown): boolean {
 }
 
 /** Whether the error comes from the database or a socket and is not a bug, so that a retry may succeed. */
-export function isStorageTrouble(error: unknown): boolean {
+export function isRetryableDatabaseError(error: unknown): boolean {
   return chainOf(error).some((one) => {
     const code = codeOf(one);
     return (
@@ -93,7 +93,7 @@ export const isStatementRefused = (error: unknown): boolean =>
   isProgrammingError(error) || chainOf(error).some((one) => STATEMENT.test(codeOf(one)));
 
 /** Whether the error is a bug of ours: a retry would fail the same way. */
-export const isProgrammingError = (error: unknown): boolean => !isStorageTrouble(error);
+export const isProgrammingError = (error: unknown): boolean => !isRetryableDatabaseError(error);
 
 /**
  * Whether the database guard refused or cut off the query because the database is unreachable. Such outages are already

@@ -23,7 +23,7 @@ after(async () => {
 const ask = (name: string, text: string, values: unknown[] = []): Promise<unknown[]> =>
   queryRows(pool, z.unknown(), { name, text }, values);
 
-test("every call returns the values of its parameters unchanged", async () => {
+test("parameters of a prepared query come back from the database unchanged, on the first call and on later ones", async () => {
   const text = 'select $1::text as "text", $2::bigint as big, $3::int as small, $4::boolean as truth, $5::text as none';
   for (const word of ["plain", "naïve Zürich", "日本語 🙂", "", "a\\'\"\n"]) {
     const big = 2n ** 62n;

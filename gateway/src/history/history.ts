@@ -80,7 +80,7 @@ interface LargestPage {
   by: "cost" | "tokens" | "duration";
   from?: Date | undefined;
   after?: SizeAndId | undefined;
-  /** The last record that may be on the page. */
+  /** The page ends with this record at the latest, in the list's order. Undefined: only `limit` ends the page. */
   until?: SizeAndId | undefined;
   limit: number;
 }
@@ -125,7 +125,7 @@ export interface RequestHistory {
     page: RequestFilter & Omit<LargestPage, "by">,
     recordsMax?: number,
   ): Promise<{ records: RequestRecord[]; reached: SizeAndId | undefined }>;
-  /** The total of the requests that match a filter. */
+  /** The number of requests that match a filter, and the sums of their tokens and charges. */
   total(accountId: Uuid, filter: RequestFilter, nowMs: number): Promise<RequestTotal>;
   /** The number of matching requests by time bucket and outcome. */
   counts(

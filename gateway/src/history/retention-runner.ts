@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { isDatabaseUnreachable, isStorageTrouble } from "../db/errors.ts";
+import { isDatabaseUnreachable, isRetryableDatabaseError } from "../db/errors.ts";
 import type { Retention } from "./retention.ts";
 
 const LOOK_EVERY_MS = 60 * 60 * 1000;
@@ -80,7 +80,7 @@ export function startRetention({ retention, pool, clock, log }: RetainingOptions
           if (backend !== undefined) await pool.query("select pg_cancel_backend($1)", [backend]);
         } catch (error) {
           // An unreachable database drops nothing, so there is nothing to cancel.
-          if (isStorageTrouble(error)) return;
+          if (isRetryableDatabaseError(error)) return;
           throw error;
         }
         await Promise.race([running, sleep(clock, ENDS_MS)]);

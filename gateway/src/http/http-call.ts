@@ -10,7 +10,7 @@ import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { OpenFileMonitor } from "../base/open-file-limit.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
-import { isDatabaseUnreachable, isStorageTrouble } from "../db/errors.ts";
+import { isDatabaseUnreachable, isRetryableDatabaseError } from "../db/errors.ts";
 import { Fault, fault } from "../faults.ts";
 import type { Body, Call } from "../inference/call-interface.ts";
 import type { ClientSdk } from "../inference/endpoint.ts";
@@ -276,7 +276,7 @@ interface Asked {
 
 function faultOf({ log, troubles }: HttpOptions, { id, path }: Asked, error: unknown): Fault {
   if (error instanceof Fault) return error;
-  if (!(error instanceof UnreachableError) && !isStorageTrouble(error)) return unexpected(log, id, error);
+  if (!(error instanceof UnreachableError) && !isRetryableDatabaseError(error)) return unexpected(log, id, error);
   // Outages that are already known (`Away`) are not logged here, because the database's guard logs them.
   if (!(error instanceof UnreachableError) && !isDatabaseUnreachable(error)) {
     const { message, code = "" } = error as Error & { code?: string };

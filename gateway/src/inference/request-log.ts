@@ -12,7 +12,7 @@ import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { EndpointName } from "../base/states.ts";
 import type { Trace, Tracing } from "../base/tracing.ts";
-import { isStorageTrouble } from "../db/errors.ts";
+import { isRetryableDatabaseError } from "../db/errors.ts";
 import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import { Fault } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
@@ -173,6 +173,7 @@ function endFacts(ended: Ended | undefined) {
 function refusalOf(error: unknown): { outcome: string; status: number } {
   if (error === undefined) return { outcome: "ok", status: 200 };
   if (error instanceof Fault) return { outcome: error.code ?? error.type, status: error.status };
-  if (error instanceof UnreachableError || isStorageTrouble(error)) return { outcome: "no_capacity", status: 503 };
+  if (error instanceof UnreachableError || isRetryableDatabaseError(error))
+    return { outcome: "no_capacity", status: 503 };
   return { outcome: "internal_error", status: 500 };
 }

@@ -7,7 +7,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { isStorageTrouble } from "../db/errors.ts";
+import { isRetryableDatabaseError } from "../db/errors.ts";
 import { HOLD_LEASE_MS, type Ledger } from "./ledger.ts";
 
 /**
@@ -66,7 +66,8 @@ function oneAtATime(what: string, log: Log, work: () => Promise<void>) {
   let [isRunning, isFailing] = [false, false];
   const failed = (error: unknown): void => {
     // Debug level for outages of the database, which the database guard logs.
-    if (!isFailing) log[isStorageTrouble(error) ? "debug" : "error"]({ err: error }, `${what} failed; retrying`);
+    if (!isFailing)
+      log[isRetryableDatabaseError(error) ? "debug" : "error"]({ err: error }, `${what} failed; retrying`);
     isFailing = true;
   };
   return {

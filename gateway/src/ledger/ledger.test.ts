@@ -306,7 +306,7 @@ describe("the ledger", () => {
     assert.deepEqual(rows, [{ id: abandoned.id, outcome: "gateway_lost", charge_pico: 0n }]);
   });
 
-  test("renews other leases without waiting for a hold that is being settled", async () => {
+  test("renews the leases of other holds without waiting for a hold that its settlement has locked", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [lasting, ending] = [order(builder, 10n), order(builder, 20n)];
     await Promise.all([lasting, ending].map((o) => ledger.hold(o)));

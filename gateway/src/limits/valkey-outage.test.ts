@@ -237,7 +237,7 @@ describe("limits during outages of Valkey", { skip }, () => {
     assert.ok((await limits.enter(KEY, "next", DEFAULT_KEY_LIMITS)).admitted);
   });
 
-  test("logs the tokens that it could not add when it closes during an outage", async () => {
+  test("logs how many used tokens it could not add to a key's count in Valkey, when the gateway closes during an outage", async () => {
     assert.ok((await limits.enter(KEY, "ended", DEFAULT_KEY_LIMITS)).admitted);
     await server.kill();
     await limits.leave(KEY, "ended", 77);

@@ -5,7 +5,7 @@ import { type Clock, sleep } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "../db/advisory-locks.ts";
-import { isDatabaseUnreachable, isStorageTrouble } from "../db/errors.ts";
+import { isDatabaseUnreachable, isRetryableDatabaseError } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
@@ -92,7 +92,7 @@ export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock:
           await pool.query("select pg_cancel_backend(pid) from unnest($1::integer[]) pid", [pids]);
         } catch (error) {
           // With the database unreachable, there is no statement to cancel.
-          if (isStorageTrouble(error)) return;
+          if (isRetryableDatabaseError(error)) return;
           throw error;
         }
         await Promise.race([Promise.allSettled(running.keys()), sleep(clock, ENDS_MS)]);

@@ -61,7 +61,7 @@ describe("a failed automatic top-up", () => {
     assert.equal((await t.gateway().topUps.of(id))?.failure, "declined");
   });
 
-  test("counts as resolved when an owner keeps top-ups off", async () => {
+  test("counts as resolved when an owner confirms that automatic top-ups stay off", async () => {
     const id = await t.account({ last4: "0341" });
     await t.run();
     assert.equal((await t.gateway().topUps.of(id))?.failure, "declined");

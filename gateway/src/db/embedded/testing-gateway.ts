@@ -7,13 +7,13 @@ import { createLog } from "../../base/log.ts";
 import { startPrivatePostgres } from "../embedded.ts";
 import { PrivatePostgresError } from "./errors.ts";
 
-export type GatewayEvent =
+export type TestGatewayReport =
   | { event: "progress"; what: string }
   | { event: "ready"; pid: number; adopted: boolean; host: string }
   | { event: "refused"; name: string; message: string }
   | { event: "stopped" };
 
-function say(line: GatewayEvent): void {
+function say(line: TestGatewayReport): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 

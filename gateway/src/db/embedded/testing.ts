@@ -13,7 +13,7 @@ import { createLog } from "../../base/log.ts";
 import { type PrivatePostgres, type PrivatePostgresOptions, startPrivatePostgres } from "../embedded.ts";
 import { undefinedIfMissing } from "./errors.ts";
 import { findPostmaster, makeSuperuserConfig, stopPostmaster } from "./postmaster.ts";
-import type { GatewayEvent } from "./testing-gateway.ts";
+import type { TestGatewayReport } from "./testing-gateway.ts";
 
 export const log = createLog("silent");
 export const isRoot = process.getuid?.() === 0;
@@ -87,7 +87,7 @@ export async function query<Row extends pg.QueryResultRow>(
 interface GatewayInOwnProcess {
   child: ChildProcess;
   /** Resolves with the next event of this kind. Fails if the process ends first. */
-  next<E extends GatewayEvent["event"]>(event: E): Promise<Extract<GatewayEvent, { event: E }>>;
+  next<E extends TestGatewayReport["event"]>(event: E): Promise<Extract<TestGatewayReport, { event: E }>>;
   /** Closes the process's standard input, so that it stops its server, and waits for its end. */
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -117,8 +117,8 @@ export function startGatewayInOwnProcess(
       for (;;) {
         const { value, done } = await lines.next();
         if (done) throw new Error(`the other gateway ended without saying ${event}`);
-        const line = JSON.parse(value) as GatewayEvent;
-        if (line.event === event) return line as Extract<GatewayEvent, { event: typeof event }>;
+        const line = JSON.parse(value) as TestGatewayReport;
+        if (line.event === event) return line as Extract<TestGatewayReport, { event: typeof event }>;
         if (line.event === "refused") throw new Error(`the other gateway was refused: ${line.message}`);
       }
     },

@@ -14,7 +14,10 @@ const RENEWAL_MS_MAX = 10_000;
 interface Connected {
   /** The node's connections, oldest first. Empty if the node sent messages but its connection was not reported. */
   connections: Set<string>;
-  /** The start of the newest connection. Undefined if the end of the former connection was reported. */
+  /**
+   * When the node reconnected while its former connection still counted as open. Undefined once the end of that connection
+   * was reported.
+   */
   movedAt: number | undefined;
   /** The former connection, whose end was not reported. */
   movedFrom: string | undefined;

@@ -6,7 +6,7 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { isStorageTrouble } from "../../db/errors.ts";
+import { isRetryableDatabaseError } from "../../db/errors.ts";
 import { Fault, fault } from "../../faults.ts";
 
 const LOOK_EVERY_MS = 1_000;
@@ -150,7 +150,7 @@ export class LiveFeeds {
         for (const viewer of feed.viewers) viewer.show(frame(event, data));
       }
     } catch (error) {
-      const level = isStorageTrouble(error) ? "debug" : "warn";
+      const level = isRetryableDatabaseError(error) ? "debug" : "warn";
       this.#log[level](
         { err: error instanceof Fault ? error.message : error },
         "could not read the live figures of a console page",
@@ -163,7 +163,7 @@ export class LiveFeeds {
       return await mayLook();
     } catch (error) {
       // Without the database there are no new numbers to send, so the check waits for the next keep-alive.
-      if (isStorageTrouble(error)) return true;
+      if (isRetryableDatabaseError(error)) return true;
       if (!(error instanceof Fault))
         this.#log.warn({ err: error }, "could not check whether a viewer of live figures still has access");
       return false;

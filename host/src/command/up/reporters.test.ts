@@ -56,7 +56,7 @@ test("the line reporter prints once that another node's quarantine keeps the nod
   ]);
 });
 
-test("the line reporter prints one line per change", () => {
+test("the line reporter prints one line for each change of the node's state", () => {
   const { terminal, clock, reporter: plain } = reporter({});
   live(plain, clock);
   assert.deepEqual(terminal.lines, [

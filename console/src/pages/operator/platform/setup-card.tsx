@@ -6,7 +6,7 @@ import { CheckField } from "../../../ui/form-fields.tsx";
 import { Check } from "../../../ui/icons.tsx";
 import { FirstLoadPlaceholder } from "../../../ui/page-sections.tsx";
 import { toastError } from "../../../ui/toast.tsx";
-import { listSetupSteps, type OwnStep } from "./setup-steps.ts";
+import { listSetupSteps, type OperatorSetupStep } from "./setup-steps.ts";
 
 export function SetupCard() {
   const setup = useQuery(setupQuery);
@@ -16,7 +16,7 @@ export function SetupCard() {
   const steps = listSetupSteps(data);
   const done = steps.filter((one) => one.done).length;
   if (done === steps.length) return null;
-  const tick = (step: OwnStep, isDone: boolean): void =>
+  const tick = (step: OperatorSetupStep, isDone: boolean): void =>
     tickSetup.mutate(isDone ? [...data.ticked, step] : data.ticked.filter((one) => one !== step), {
       onError: toastError,
     });

@@ -48,16 +48,21 @@ const OWN = {
   },
 } as const satisfies Record<PlatformSetup["ticked"][number], StepWords>;
 
-export type OwnStep = keyof typeof OWN;
+export type OperatorSetupStep = keyof typeof OWN;
 
 interface ShownStep extends StepWords {
   step: string;
   done: boolean;
   /** Set for a step that the gateway cannot detect. The operator ticks it off. */
-  own?: OwnStep;
+  own?: OperatorSetupStep;
 }
 
 export const listSetupSteps = ({ steps, ticked }: Pick<PlatformSetup, "steps" | "ticked">): ShownStep[] => [
   ...steps.map(({ step, done }) => ({ step, done, ...STEPS[step] })),
-  ...(Object.keys(OWN) as OwnStep[]).map((own) => ({ step: own, done: ticked.includes(own), own, ...OWN[own] })),
+  ...(Object.keys(OWN) as OperatorSetupStep[]).map((own) => ({
+    step: own,
+    done: ticked.includes(own),
+    own,
+    ...OWN[own],
+  })),
 ];
