@@ -15,7 +15,7 @@ async function request(
   t: TestContext,
   clock: typeof systemClock,
   handle: (call: OpenCall) => Promise<void>,
-  version = "1.1",
+  { version = "1.1", headers = "" }: { version?: string; headers?: string } = {},
 ) {
   const server: Server = createServer(
     (request, response) =>
@@ -29,7 +29,7 @@ async function request(
   const socket: Socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   t.after(() => socket.destroy());
   socket.on("error", () => socket.destroy());
-  socket.write(`GET / HTTP/${version}\r\nhost: x\r\n\r\n`);
+  socket.write(`GET / HTTP/${version}\r\nhost: x\r\n${headers}\r\n`);
   let seen = "";
   const read = (until: string): Promise<string> =>
     new Promise((resolve, reject) => {
@@ -100,7 +100,7 @@ test("a stream to an HTTP/1.0 client has no chunked encoding", async (t) => {
     reply.event("one");
     reply.endStream();
   };
-  const { read } = await request(t, systemClock, handle, "1.0");
+  const { read } = await request(t, systemClock, handle, { version: "1.0" });
   assert.match(await read("data: one\n\n"), /\r\n\r\ndata: one\n\n$/);
 });
 
@@ -196,6 +196,29 @@ test("a failed stream is closed after 10 s if its client does not read the last 
   await failed.promise;
   clock.advance(10_000);
   await ended.promise;
+});
+
+test("a failed stream to a web page stays open for 200 ms, so that the browser reads the last event", async (t) => {
+  const clock = manualClock();
+  const headers = "origin: https://app.example\r\n";
+  const connection = Promise.withResolvers<Socket>();
+  const streamed = await request(
+    t,
+    clock,
+    async ({ reply, request }) => {
+      connection.resolve(request.socket);
+      reply.openStream();
+      throw fault("upstream_failed");
+    },
+    { headers },
+  );
+  await streamed.read("upstream_failed");
+  const atGateway = await connection.promise;
+  clock.advance(199);
+  assert.equal(atGateway.writable, true);
+  clock.advance(1);
+  assert.equal(atGateway.writable, false);
+  if (!streamed.socket.closed) await once(streamed.socket, "close");
 });
 
 test("an error is sent as the HTTP status, or as the stream's last event if the headers have been sent", async (t) => {

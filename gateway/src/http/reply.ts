@@ -14,6 +14,11 @@ const UNREAD_BYTES_MAX = 1024 * 1024;
 /** How long a client has to read the end of a failed stream. */
 const LINGER_MS = 10_000;
 /**
+ * How long a failed stream to a web page stays open behind its error event. When a connection breaks, browsers discard what
+ * the page has not read yet, so the event would be lost.
+ */
+const BROWSER_READS_MS = 200;
+/**
  * The longest Retry-After that comes with x-should-retry: true. Beyond it, clients should show the error instead of
  * waiting.
  */
@@ -153,7 +158,13 @@ export class HttpReply implements Reply {
       "close",
       this.#clock.after(LINGER_MS, () => socket.destroy()),
     );
-    socket.destroySoon();
+    // Browsers send the header Origin with every POST.
+    if (this.#response.req.headers.origin === undefined) socket.destroySoon();
+    else
+      socket.once(
+        "close",
+        this.#clock.after(BROWSER_READS_MS, () => socket.destroySoon()),
+      );
   }
 
   /** Schedules a keep-alive comment with one timer that re-arms itself, instead of one timer per write. */
