@@ -6,6 +6,7 @@ import { type IncomingMessage, METHODS, type RequestListener, type Server } from
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { ReloadableCertificate } from "../base/certificate.ts";
 import { systemClock } from "../base/clock.ts";
+import { CONNECTION_QUEUE_MAX } from "../base/connection-queue.ts";
 import { type AddressSettings, ListenError } from "../base/listen-error.ts";
 import { invalidRequest, notFound } from "../faults.ts";
 import { answerBrokenRequests } from "./broken-requests.ts";
@@ -174,7 +175,7 @@ export async function listen(
   settings: AddressSettings,
 ): Promise<number> {
   try {
-    await app.listen(at);
+    await app.listen({ ...at, backlog: CONNECTION_QUEUE_MAX });
   } catch (cause) {
     throw new ListenError(at, settings, cause as NodeJS.ErrnoException);
   }

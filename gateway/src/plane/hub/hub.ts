@@ -6,6 +6,7 @@ import { createServer, isIPv6, type Server, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "../../base/certificate.ts";
 import type { Clock } from "../../base/clock.ts";
+import { CONNECTION_QUEUE_MAX } from "../../base/connection-queue.ts";
 import { createReachableDependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import { ListenError } from "../../base/listen-error.ts";
@@ -125,7 +126,7 @@ class EmbeddedHub implements Hub, HubForConnections {
     await new Promise<void>((resolve, reject) => {
       const settings = { host: "PLANE_HOST", port: "PLANE_PORT" };
       this.#server.once("error", (cause) => reject(new ListenError({ host, port }, settings, cause)));
-      this.#server.listen({ host, port }, resolve);
+      this.#server.listen({ host, port, backlog: CONNECTION_QUEUE_MAX }, resolve);
     });
     this.#server.removeAllListeners("error");
     this.#server.on("error", (err) => this.log.error({ err }, "plane: could not accept a connection"));
