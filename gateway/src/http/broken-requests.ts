@@ -9,6 +9,8 @@ import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId } from "../base/ids.ts";
 import type { HttpObserver } from "./http-call.ts";
 
+/** Node's code for headers that did not arrive in time. */
+const LATE_HEADERS = "ERR_HTTP_REQUEST_TIMEOUT";
 /** How long a refused client has to read the answer before the connection is closed. */
 const LINGER_MS = 2_000;
 
@@ -51,14 +53,24 @@ export function answerBrokenRequests({ clock, newId, watch }: BrokenOptions): Br
     leave(socket, `${head.join("\r\n")}\r\n\r\n${body}`);
   };
 
+  const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    if (socket.destroyed || refused.has(socket)) return;
+    refused.add(socket);
+    const inFlight = (open.get(socket) ?? []).filter((response) => !isSettled(response)).findLast(isDue);
+    if (inFlight === undefined) answer(socket, refusalOf(error));
+    else if (inFlight.writableFinished) leave(socket);
+    else inFlight.once("close", () => leave(socket));
+  };
+
   return {
     refuse(error, socket) {
-      if (socket.destroyed || refused.has(socket)) return;
-      refused.add(socket);
-      const inFlight = (open.get(socket) ?? []).filter((response) => !isSettled(response)).findLast(isDue);
-      if (inFlight === undefined) answer(socket, refusalOf(error));
-      else if (inFlight.writableFinished) leave(socket);
-      else inFlight.once("close", () => leave(socket));
+      if (error.code !== LATE_HEADERS) return refuse(error, socket);
+      // After a pause of this process, headers that arrived in time may still be unread. The event loop reads them before
+      // it calls this function.
+      const latest = open.get(socket)?.at(-1);
+      setImmediate(() => {
+        if (open.get(socket)?.at(-1) === latest) refuse(error, socket);
+      });
     },
 
     watch(server) {
@@ -89,6 +101,6 @@ function refusalOf({ code }: NodeJS.ErrnoException): string[] {
   if (code === "HPE_HEADER_OVERFLOW") {
     return ["431 Request Header Fields Too Large", "The request headers are too large."];
   }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", slowBodyError().message];
+  if (code === LATE_HEADERS) return ["408 Request Timeout", slowBodyError().message];
   return ["400 Bad Request", "The request is not valid HTTP."];
 }

@@ -39,6 +39,10 @@ interface Door {
   broken: Promise<void>;
   /** Sets the time that headers have to arrive, also for headers that are arriving already. */
   giveUpAfter: (ms: number) => void;
+  /** The server's side of the first connection. */
+  connection: Promise<Socket>;
+  /** Tells the server, as Node does, that the time for this connection's headers is over. */
+  lateHeaders: (connection: Socket) => void;
 }
 
 /** Opens a server with the public API. Its gateway allows one request at a time, and has a ledger without holds. */
@@ -86,6 +90,7 @@ async function open(t: TestContext): Promise<Door> {
   finish();
   const event = (name: string) => new Promise<void>((resolve) => app.server.once(name, () => resolve()));
   const broken = event("clientError");
+  const connection = new Promise<Socket>((resolve) => app.server.once("connection", resolve));
   await app.listen({ port: 0, host: "127.0.0.1" });
   t.after(async () => {
     app.server.closeAllConnections();
@@ -96,8 +101,12 @@ async function open(t: TestContext): Promise<Door> {
   const giveUpAfter = (ms: number): void => {
     Object.assign(app.server, { headersTimeout: ms });
   };
+  const lateHeaders = (connection: Socket): void => {
+    app.server.emit("clientError", Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), connection);
+  };
   const next = () => event("request");
-  return { clock, port, stream: stream.promise, whole: whole.promise, credit, next, broken, giveUpAfter };
+  const [streamed, answered] = [stream.promise, whole.promise];
+  return { clock, port, stream: streamed, whole: answered, credit, next, broken, giveUpAfter, connection, lateHeaders };
 }
 
 interface Client {
@@ -175,6 +184,19 @@ test("the server refuses headers that arrive too slowly, and closes the connecti
   assert.match(text(), /"error":\{"message":"The request took too long to arrive\.","type":"invalid_request_error"\}/);
   clock.advance(2_000);
   await trickle("the connection is cut", socket, "a", () => socket.destroyed);
+});
+
+test("the server answers headers that arrived in time but were not read yet when the time was over", async (t) => {
+  const { connection, lateHeaders, port } = await open(t);
+  const { socket, text, ended } = client(t, port);
+  const accepted = await connection;
+  // Node checks the time before the event loop reads from connections, so this waits for that point.
+  await waitOneTurn();
+  // The system has all bytes before the next line, and the server reads none of them.
+  socket.write("GET /nowhere HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+  lateHeaders(accepted);
+  await ended;
+  assert.deepEqual(statuses(text()), [404]);
 });
 
 test("the server refuses a body that arrives too slowly, and no longer counts the request as in flight", async (t) => {
