@@ -130,16 +130,12 @@ describe("operator actions on a platform", () => {
   });
 
   test("a new key works at once, and its request is in history, totals and statement, exact to the picodollar", async () => {
-    const { client, keyId, response, keys } = await runWithinOneMinuteOrDay(
-      "day",
-      async () => {
-        const { key, ...made } = await newBuilder();
-        const response = await chat(key, { text: "one two three" });
-        await response.text();
-        return { ...made, response, keys: await made.client.get<{ data: { spend_this_month: object }[] }>("keys") };
-      },
-      stage.clock.now,
-    );
+    const { client, keyId, response, keys } = await runWithinOneMinuteOrDay("day", async () => {
+      const { key, ...made } = await newBuilder();
+      const response = await chat(key, { text: "one two three" });
+      await response.text();
+      return { ...made, response, keys: await made.client.get<{ data: { spend_this_month: object }[] }>("keys") };
+    }, [stage.clock.now]);
     assert.equal(response.status, 200);
     const id = response.headers.get("x-request-id") as string;
     const record = await client.get<Record<string, unknown>>(`requests/${id}`);

@@ -5,18 +5,19 @@ const PERIOD_MS = { minute: 60_000, day: 24 * 60 * 60 * 1000 };
 
 /**
  * Repeats `observe` until a call began and ended within one calendar minute or day (UTC): limits restart each minute,
- * budgets each day. `observe` must use a new key and assert nothing; its result is checked afterwards.
+ * budgets each day. `observe` must use a new key and assert nothing; its result is checked afterwards. `clocks`: those
+ * that must all show the same minute or day, such as the database's and a stage's.
  */
 export async function runWithinOneMinuteOrDay<T>(
   period: keyof typeof PERIOD_MS,
   observe: () => Promise<T>,
-  nowMs: () => number = Date.now,
+  clocks: (() => number)[] = [Date.now],
 ): Promise<T> {
-  const now = (): number => Math.floor(nowMs() / PERIOD_MS[period]);
+  const now = (): number[] => clocks.map((nowMs) => Math.floor(nowMs() / PERIOD_MS[period]));
   const { seen } = await eventually(`observed within one ${period}`, async () => {
     const begun = now();
     const seen = await observe();
-    return now() === begun && { seen };
+    return new Set([...begun, ...now()]).size === 1 && { seen };
   });
   return seen;
 }
