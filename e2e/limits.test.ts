@@ -5,17 +5,17 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type CreatedKey, type KeyTraits, makeKey } from "@tollgate/stage/accounts.ts";
+import { type CreatedKey, type KeyTraits, makeKey } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { waitPastMidnight } from "@tollgate/stage/calendar-periods.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { skipWithoutNats } from "@tollgate/stage/dispatch-planes.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { readText, sendRawRequest, splitEvents } from "@tollgate/stage/raw-http.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import type { Uuid } from "../gateway/src/base/ids.ts";
-import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing-limits.ts";
 import { assertGoldenAnswer } from "./golden/golden-answers.ts";
 
 const skip = findValkeyServer() === undefined && "neither valkey-server nor redis-server is installed";

@@ -3,10 +3,10 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { openTestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
-import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { openHostAccount } from "./accounts.ts";
-import { type NatsPlane, skipWithoutNats } from "./plane.ts";
+import { openTestMailbox } from "../gateway/src/accounts/testing/mail-server.ts";
+import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing-limits.ts";
+import { openHostAccount } from "./builder-and-host-accounts.ts";
+import { type NatsPlane, skipWithoutNats } from "./dispatch-planes.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, failIfHung, hangSignal } from "./wait.ts";
 

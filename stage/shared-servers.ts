@@ -2,8 +2,8 @@
 import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session-settings.ts";
 import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
-import { findValkeyServer, startValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { type NatsPlane, openNats } from "./plane.ts";
+import { findValkeyServer, startValkeyServer, type TestServer } from "../gateway/src/limits/testing-limits.ts";
+import { type NatsPlane, openNats } from "./dispatch-planes.ts";
 import {
   PRIVATE_DATABASE_ENV,
   type Query,

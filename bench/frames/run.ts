@@ -7,8 +7,8 @@
 import { createLog } from "../../gateway/src/base/log.ts";
 import { loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
 import { openMetering } from "../../gateway/src/metering/metering.ts";
+import { SCENARIOS } from "./frame-scenarios.ts";
 import { GatewayUnderTest } from "./gateway-under-test.ts";
-import { SCENARIOS } from "./scenarios.ts";
 
 const AIM_MS = 20;
 /**

@@ -6,16 +6,16 @@ import assert from "node:assert/strict";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { bucketMiddleMs, findBucket } from "../../gateway/src/history/duration-histogram.ts";
-import { openHistory } from "../../gateway/src/history/history.ts";
 import {
   computeTimeSlots,
   openPerformanceReader,
+  type PerformanceRange,
   type PerformanceSum,
-  type Range,
   type TimeSlots,
 } from "../../gateway/src/history/performance-reader.ts";
 import type { RequestFilter } from "../../gateway/src/history/request-filter.ts";
-import { openUsageHistory } from "../../gateway/src/history/usage.ts";
+import { openRequestHistory } from "../../gateway/src/history/request-history.ts";
+import { openUsageHistory } from "../../gateway/src/history/usage-history.ts";
 import { moneyQueries } from "./compare-money.ts";
 import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
@@ -30,7 +30,7 @@ interface Compared {
   plainMs: number;
 }
 
-const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d"];
+const RANGES: PerformanceRange[] = ["1h", "6h", "24h", "7d", "30d"];
 const DAY_MS = 86_400_000;
 const SHARES = [0.5, 0.95, 0.99];
 
@@ -290,7 +290,7 @@ function ofTotals({ pool, account, now }: ComparisonContext): ComparedQuery[] {
   return Object.entries(filtersOf(now)).map(([name, filter]) => ({
     name: `total of ${name}`,
     ask: async (fresh: pg.Pool) => {
-      const total = await openHistory({ pool: fresh }).total(account, filter, now);
+      const total = await openRequestHistory({ pool: fresh }).total(account, filter, now);
       const { requests, promptTokens, completionTokens, charge } = total;
       return [{ requests, prompt: promptTokens, completion: completionTokens, charge: String(charge) }];
     },
@@ -318,7 +318,7 @@ function ofOrder({ pool, account, now }: ComparisonContext): ComparedQuery[] {
     Object.entries(filters).map(([name, filter]) => ({
       name: `${sort} of ${name}`,
       ask: async (fresh: pg.Pool) => {
-        const history = openHistory({ pool: fresh });
+        const history = openRequestHistory({ pool: fresh });
         const page = { ...filter, from, limit: PAGE };
         const rows =
           sort === "cost" || sort === "duration"

@@ -3,13 +3,13 @@
  * plain queries over requests and ledger entries.
  */
 import type pg from "pg";
-import { computeTimeSlots, type Range } from "../../gateway/src/history/performance-reader.ts";
-import { openUsageHistory } from "../../gateway/src/history/usage.ts";
+import { computeTimeSlots, type PerformanceRange } from "../../gateway/src/history/performance-reader.ts";
+import { openUsageHistory } from "../../gateway/src/history/usage-history.ts";
 import { openAccountStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
 import { openPlatformSpend } from "../../gateway/src/operators/platform-spend.ts";
 import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
-const RANGES: Range[] = ["24h", "7d", "30d"];
+const RANGES: PerformanceRange[] = ["24h", "7d", "30d"];
 const SPENDERS = 10;
 const PAGE = 31;
 const HOUR_MS = 3_600_000;

@@ -9,7 +9,6 @@ import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import {
   createDataDir,
   type Platform,
@@ -20,9 +19,10 @@ import {
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { findValkeyServer, sendValkeyCommand, startValkeyServer } from "../../gateway/src/limits/testing.ts";
-import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
-import { ClientConnection } from "../gateway/connection.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
+import { findValkeyServer, sendValkeyCommand, startValkeyServer } from "../../gateway/src/limits/testing-limits.ts";
+import { findNatsServer } from "../../gateway/src/plane/nats/testing-nats-server.ts";
+import { ClientConnection } from "../gateway/client-connection.ts";
 import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/process-resource-usage.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));

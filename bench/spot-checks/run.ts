@@ -11,13 +11,13 @@
  */
 import { setTimeout as rest } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import { SAMPLING } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { INITIAL_TEST_STATE } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
-import { ClientConnection } from "../gateway/connection.ts";
+import { ClientConnection } from "../gateway/client-connection.ts";
 import { cpuSpentUs, readCpuTime } from "../gateway/process-resource-usage.ts";
 
 const { values } = parseArgs({

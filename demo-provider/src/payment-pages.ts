@@ -1,10 +1,16 @@
 /** The HTML pages: the buyer's payment page and receipt, and the operator's page at the root. */
 
 import { formatDollars, type Html, html, renderPage } from "./html-template.ts";
-import { computeRefundableCents, computeRefundedCents, type Sale, TEST_CARDS, type TestCardLast4 } from "./sale.ts";
+import {
+  computeRefundableCents,
+  computeRefundedCents,
+  type SaleRecord,
+  TEST_CARDS,
+  type TestCardLast4,
+} from "./sale-record.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 
-const STATES: Record<Sale["state"], string> = {
+const STATES: Record<SaleRecord["state"], string> = {
   open: "not paid yet",
   pending: "promised: the money is on its way",
   paid: "paid",
@@ -13,7 +19,7 @@ const STATES: Record<Sale["state"], string> = {
   saved: "a card was saved",
 };
 
-export function renderCardSetupPage(sale: Sale): string {
+export function renderCardSetupPage(sale: SaleRecord): string {
   const at = `/pay/${sale.session}`;
   const cards = Object.keys(TEST_CARDS) as TestCardLast4[];
   const choices = html`${cards.map(
@@ -28,7 +34,7 @@ export function renderCardSetupPage(sale: Sale): string {
   );
 }
 
-export function renderReceiptPage(sale: Sale, what: "receipt" | "invoice"): string {
+export function renderReceiptPage(sale: SaleRecord, what: "receipt" | "invoice"): string {
   const title = `${what === "receipt" ? "Receipt" : "Invoice"} ${sale.reference ?? sale.session}`;
   return renderPage(
     title,
@@ -37,7 +43,7 @@ export function renderReceiptPage(sale: Sale, what: "receipt" | "invoice"): stri
   );
 }
 
-export function renderCheckoutPage(sale: Sale): string {
+export function renderCheckoutPage(sale: SaleRecord): string {
   const at = `/pay/${sale.session}`;
   const choices = html`
     ${button(`${at}/now`, "Pay")}
@@ -59,7 +65,7 @@ export function renderMessagePage(title: string, text: string): string {
   );
 }
 
-export function renderOperatorPage(sales: Sale[], deliveries: WebhookDelivery[]): string {
+export function renderOperatorPage(sales: SaleRecord[], deliveries: WebhookDelivery[]): string {
   return renderPage(
     "Payments of the demonstration",
     html`<h1>Payments</h1>
@@ -75,7 +81,7 @@ export function renderOperatorPage(sales: Sale[], deliveries: WebhookDelivery[])
   );
 }
 
-function saleRow(sale: Sale): Html {
+function saleRow(sale: SaleRecord): Html {
   const at = `/sales/${sale.session}`;
   const steps = {
     open: () => html`<a href="/pay/${sale.session}">Open its page</a> ${button(`${at}/expire`, "Let it expire")}`,
@@ -91,7 +97,7 @@ function saleRow(sale: Sale): Html {
     <td>${sale.mode === "setup" ? "–" : formatDollars(sale.cents)}</td><td>${STATES[sale.state]}${back}${disputed}</td><td>${steps[sale.state]()}</td></tr>`;
 }
 
-function paidSteps(sale: Sale, at: string): Html {
+function paidSteps(sale: SaleRecord, at: string): Html {
   const left = computeRefundableCents(sale);
   const field = `refund-${sale.session}`;
   const refund = html`<form method="post" action="${at}/refund"><label for="${field}">Cents</label>

@@ -10,9 +10,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join as path } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { runAdminCommand } from "@tollgate/stage/admin.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import {
+  findAnswerText,
+  findErrorCode,
+  type GenerationRequest,
+  sendUserMessage,
+} from "@tollgate/stage/builder-requests.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { type Behaviour, callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import {
   answerHonestly,
   applyToMarkedPrompts,
@@ -25,12 +30,12 @@ import {
   refusePrompt,
   sendEmptyDeltas,
   WRONG_VECTORS,
-} from "@tollgate/stage/nodes/behaviours.ts";
-import { type Behaviour, callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
+} from "@tollgate/stage/nodes/node-behaviours.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
-import { findAnswerText, findErrorCode, type GenerationRequest, sendUserMessage } from "@tollgate/stage/requests.ts";
-import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { runAdminCommand } from "@tollgate/stage/run-admin-command.ts";
+import { type BuilderAccount, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import { nodeCommands } from "../../gateway/src/commands/admin/nodes.ts";
 
 /** More than the latest 20 jobs, by which the gateway decides on quarantine. */
@@ -46,7 +51,7 @@ interface NodeObject {
 describe("quarantine, probation and payment of nodes", () => {
   let directory: string;
   let stage: InProcessStage;
-  let builder: Builder;
+  let builder: BuilderAccount;
   let constant: HandMadeNode;
   before(async () => {
     directory = await mkdtemp(path(tmpdir(), "tollgate-trust-"));

@@ -24,7 +24,7 @@ import { VERIFIER_FAILURES_MAX } from "./base/node-trust-thresholds.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
 import type { TrafficMetrics } from "./http/metrics/traffic-metrics.ts";
-import type { Gateway } from "./inference/gateway.ts";
+import type { RequestPathDependencies } from "./inference/request-path-dependencies.ts";
 import type { KeyServices } from "./keys/services.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { NotificationServices } from "./notifications/services.ts";
@@ -45,7 +45,7 @@ export interface Settings
 
 interface RunningGateway {
   /** Serves requests; `inference/serve.ts` is called with it. */
-  gateway: Gateway;
+  gateway: RequestPathDependencies;
   ledger: Ledger;
   fleet: Fleet;
   newId: NewId;

@@ -13,7 +13,7 @@ import { type BuiltGateway, buildGateway } from "./build.ts";
 import { parseConfig } from "./config.ts";
 import { openDatabaseProxy } from "./db/testing/database-proxy.ts";
 import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "./db/testing.ts";
-import { waitPastMidnight } from "./history/testing.ts";
+import { waitPastMidnight } from "./history/testing-past-months.ts";
 import { createTestHold, createTestSettlement } from "./ledger/testing.ts";
 
 const HOLD = 1_000_000n;

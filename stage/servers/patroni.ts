@@ -9,7 +9,7 @@ import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { choosePostgresUser, spawnOptions } from "../../gateway/src/db/embedded/os-user.ts";
+import { choosePostgresUser, spawnOptions } from "../../gateway/src/db/private-postgres/os-user.ts";
 import { createAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import { isOnPath } from "../../tools/install-test-servers.ts";
 import { buildPythonEnvironment, findPythonTool } from "../../tools/python-tools.ts";

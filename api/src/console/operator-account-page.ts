@@ -14,7 +14,7 @@ import {
 } from "../common-schemas.ts";
 import { PAYOUT_STATES, TRANSFER_KINDS } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
-import { PageQuery, RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { PageQuery, RANGE_END_DESCRIPTION, TimeRangeFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import { ACCOUNT_NOT_FOUND, ACCOUNT_PATH_PARAMETER } from "./operator-keys.ts";
 import { REQUEST_COUNT_FIELDS } from "./operator-performance.ts";
@@ -90,7 +90,7 @@ const AccountPayouts = makeListSchema(AccountPayout, {
     .describe("Null for a builder account."),
 });
 
-export const operatorAccountPageAnswerSchemas = {
+export const operatorAccountPageResponseSchemas = {
   AccountActivity,
   AccountStatementRow,
   AccountStatement,
@@ -110,7 +110,7 @@ export const accountPageRoutes = declareRoutes({
     path: ACCOUNT_PATH_PARAMETER,
     query: z.object({
       range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("30d"),
-      to: SpanFields.to,
+      to: TimeRangeFields.to,
     }),
     words: {
       range: "The time range: hours for `24h` and `7d`, UTC days for `30d` and `90d`, the current one included.",

@@ -6,7 +6,7 @@ import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { type BrowserSession, waitUntilEqual } from "../browser.ts";
+import { type BrowserSession, waitUntilEqual } from "../console-browser.ts";
 import { runProgram } from "../run-shown-commands.ts";
 import { ADA, type BuilderConsole } from "./open-console.ts";
 

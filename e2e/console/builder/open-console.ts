@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { grantCreditAsOperator } from "../accounts.ts";
-import { type BrowserSession, buildConsole, openBrowser, openSession } from "../browser.ts";
+import { type BrowserSession, buildConsole, openBrowser, openSession } from "../console-browser.ts";
+import { grantCreditAsOperator } from "../find-account-and-grant-credit.ts";
 
 export const ADA = { email: "ada@example.com", password: "a long enough password" };
 const SECRET = /tsk_live_\w{12}_\w{43}/;

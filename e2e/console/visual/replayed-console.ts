@@ -11,8 +11,8 @@ import { addConsoleFileRoutes } from "../../../gateway/src/site/console-files.ts
 import { addReferenceRoutes } from "../../../gateway/src/site/reference/routes.ts";
 import { statusRoutes } from "../../../gateway/src/site/status/routes.ts";
 import type { Status } from "../../../gateway/src/site/status/status-document.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
-import { checkFitOnEveryScreen, checkVisualsOnEveryScreen } from "./checks.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../console-browser.ts";
+import { checkFitOnEveryScreen, checkVisualsOnEveryScreen } from "./page-checks.ts";
 import type { Tour } from "./page-tour.ts";
 import { type RecordedEvent, type RecordedResponse, readRecording, readRecordingTime } from "./recording-files.ts";
 

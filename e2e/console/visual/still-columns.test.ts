@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../console-browser.ts";
 import { ALL_PAGES } from "./all-pages.ts";
 import { waitForPage } from "./page-tour.ts";
 import { readRecordingTime } from "./recording-files.ts";

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { SCRIPT_ACCESS } from "../base/states.ts";
+import { SCRIPT_ACCESS } from "../base/stored-enumerations.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 /**

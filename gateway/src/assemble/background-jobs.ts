@@ -3,11 +3,11 @@ import { sleep } from "../base/clock.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_MIGRATION } from "../db/closed-days.ts";
 import { type DayClosing, startDayClosing } from "../history/day-closing.ts";
+import { openHistoryRetention } from "../history/history-retention.ts";
 import { startModelAvailabilitySampler } from "../history/model-availability-sampler.ts";
 import { prepareExportFolder } from "../history/month-export.ts";
 import { startNodePresenceSampler } from "../history/node-presence-sampler.ts";
-import { openRetention } from "../history/retention.ts";
-import { type RetentionRunner, startRetention } from "../history/retention-runner.ts";
+import { type RetentionRunner, startRetentionRunner } from "../history/retention-runner.ts";
 import type { HistoryServices } from "../history/services.ts";
 import type { InferenceServices } from "../inference/services.ts";
 import { GATEWAY_PROCESSES_MIGRATION, openGatewayProcesses } from "../ledger/gateway-processes.ts";
@@ -184,8 +184,8 @@ async function keepRetention(
   let isClosed = false;
   void schema.reached(DERIVED_ENTRIES_MIGRATION).then(() => {
     if (isClosed) return;
-    const retention = openRetention({ pool, rules: { ...days, payoutHoldDays }, now: () => clock.now() });
-    retaining = startRetention({ retention, pool, clock, log });
+    const retention = openHistoryRetention({ pool, rules: { ...days, payoutHoldDays }, now: () => clock.now() });
+    retaining = startRetentionRunner({ retention, pool, clock, log });
   });
   onClose(async () => {
     isClosed = true;

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { CLEAR_CACHES_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { EXTERNAL_CHANGE_TOPIC, joinChangeParts } from "../db/change-notices.ts";
-import type { DatabaseLineage, TimelineSwitch } from "../db/lineage/lineage.ts";
+import type { DatabaseLineage, TimelineSwitch } from "../db/lineage/database-lineage.ts";
 import { type Journal, openJournal } from "../ledger/journal.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {

@@ -1,5 +1,8 @@
 /** Opens the ledger with its leases and its spool (settlements on disk), and the record of refused requests. */
-import { openRefusals, type Refusals } from "../history/refusals.ts";
+import {
+  openRateLimitedRequestRecords,
+  type RateLimitedRequestRecords,
+} from "../history/rate-limited-request-records.ts";
 import { openRefusedCallCounts, REFUSED_CALLS_MIGRATION, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRequestAttempts, type RequestAttempts } from "../history/request-attempts.ts";
 import { openRollupWriter, type RollupWriter } from "../history/rollup-writer.ts";
@@ -34,7 +37,7 @@ export interface MoneySettings extends HistorySettings {
 export interface LedgerAndSpool {
   ledger: Ledger;
   leases: HoldLeases;
-  refusals: Refusals;
+  refusals: RateLimitedRequestRecords;
   unfunded: UnfundedRequestCounts;
   refusedCalls: RefusedCalls;
   requestAttempts: RequestAttempts;
@@ -60,7 +63,7 @@ export async function openLedgerAndSpool(
   const { clock, log, gatewayId, onClose } = context;
   const { holdLeaseMs, upkeep } = settings;
   const { pool, ledgerPool, ledgerApartPool, schema } = store;
-  const refusals = openRefusals({ pool, clock });
+  const refusals = openRateLimitedRequestRecords({ pool, clock });
   onClose(() => refusals.idle());
   const spool = await openOwnSpool(context, place);
   let isRecorded = (): boolean => false;

@@ -2,15 +2,15 @@
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { RETIRED_NODE_CREDENTIALS_MS_MAX } from "../base/node-trust-thresholds.ts";
-import type { NodeStanding } from "../base/states.ts";
+import type { NodeStanding } from "../base/stored-enumerations.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
-import { openPeers, type Peers } from "../dispatch/exchange/peers.ts";
+import { openPeerGateways, type PeerGateways } from "../dispatch/exchange/peer-gateways.ts";
 import type { NodeRecord } from "../dispatch/node-records.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { NodeRules } from "../fleet/node-standing-rules.ts";
-import type { Gateway } from "../inference/gateway.ts";
+import type { RequestPathDependencies } from "../inference/request-path-dependencies.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../plane/credentials/user-jwt.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
 import { type OperatorCanariesByModel, openCanarySource } from "../trust/canary-source.ts";
@@ -53,7 +53,7 @@ type Enforce = (nodeId: string | undefined) => Promise<void>;
 export interface Dispatch {
   roster: Roster;
   dispatcher: Dispatcher;
-  peers: Peers;
+  peers: PeerGateways;
   enforce: Enforce;
 }
 
@@ -92,7 +92,7 @@ export function openDispatch(
   broadcast.on(ACCOUNT_TOPIC, () => {
     roster.review().catch((error) => log.error({ err: error }, "could not check the states of the nodes"));
   });
-  const peers = openPeers({ plane, roster, clock, log, gatewayId });
+  const peers = openPeerGateways({ plane, roster, clock, log, gatewayId });
   onClose(() => peers.close());
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs, jobMsMax, peers });
   onClose(() => dispatcher.close());
@@ -100,7 +100,7 @@ export function openDispatch(
 }
 
 interface TrustNeeds extends Needs {
-  gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
+  gateway: Pick<RequestPathDependencies, "dispatcher" | "meter" | "catalogue">;
   dispatch: Pick<Dispatch, "roster" | "peers" | "enforce">;
 }
 

@@ -3,7 +3,11 @@
  * for verification.
  */
 import type { Uuid } from "../base/ids.ts";
-import type { AnswerChecks, Gateway, RequestObserver } from "../inference/gateway.ts";
+import type {
+  AnswerSpotChecks,
+  RequestObserver,
+  RequestPathDependencies,
+} from "../inference/request-path-dependencies.ts";
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
 import {
   type CheckCounts,
@@ -27,12 +31,12 @@ type Settings = Pick<FleetSettings, "autoQuarantine" | "referenceHosts" | "spotC
 
 interface Needs {
   store: DatabaseAccess;
-  gateway: Pick<Gateway, "dispatcher" | "meter" | "watch" | "catalogue">;
+  gateway: Pick<RequestPathDependencies, "dispatcher" | "meter" | "watch" | "catalogue">;
   dispatch: Pick<Dispatch, "roster" | "enforce">;
   fleet: QuarantineContext["fleet"];
 }
 
-export interface DeferredSpotChecks extends AnswerChecks {
+export interface DeferredSpotChecks extends AnswerSpotChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;

@@ -14,7 +14,7 @@ import type { SharedSettingName } from "../db/deployment/setting-rules.ts";
 import { changeSharedSetting, readSharedSettings } from "../db/deployment/shared-settings-record.ts";
 import type { SharedSettings } from "../db/deployment/watch-settings.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "../limits/testing.ts";
+import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "../limits/testing-limits.ts";
 import { createKey } from "../plane/credentials/nkeys.ts";
 import { loadServerSecrets } from "../server-secrets.ts";
 import { openGatewaySettings, openSharedSettings } from "./shared-settings.ts";

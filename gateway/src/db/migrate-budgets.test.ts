@@ -8,7 +8,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { waitPastMidnight } from "../history/testing.ts";
+import { waitPastMidnight } from "../history/testing-past-months.ts";
 import { migrate } from "./migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";

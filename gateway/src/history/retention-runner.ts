@@ -3,7 +3,7 @@ import type pg from "pg";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isDatabaseUnreachable, isRetryableDatabaseError } from "../db/errors.ts";
-import type { Retention } from "./retention.ts";
+import type { HistoryRetention } from "./history-retention.ts";
 
 const LOOK_EVERY_MS = 60 * 60 * 1000;
 /**
@@ -21,13 +21,13 @@ export interface RetentionRunner {
 }
 
 interface RetainingOptions {
-  retention: Retention;
+  retention: HistoryRetention;
   pool: pg.Pool;
   clock: Clock;
   log: Log;
 }
 
-export function startRetention({ retention, pool, clock, log }: RetainingOptions): RetentionRunner {
+export function startRetentionRunner({ retention, pool, clock, log }: RetainingOptions): RetentionRunner {
   const stopping = new AbortController();
   const { signal } = stopping;
   let months: ReturnType<RetentionRunner["months"]>;

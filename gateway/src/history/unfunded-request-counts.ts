@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { INSUFFICIENT_CREDIT_REASONS } from "../base/states.ts";
+import { INSUFFICIENT_CREDIT_REASONS } from "../base/stored-enumerations.ts";
 import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";

@@ -10,8 +10,8 @@ import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
 import { DatabaseOutageGuard } from "../db/outage-guard.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type ApiKeys, createApiKeyService } from "./api-keys.ts";
-import { ACTIVE_SECRETS_MAX } from "./keys.ts";
 import { openPlaygroundKeys, type PlaygroundKeys } from "./playground-keys.ts";
+import { ACTIVE_SECRETS_MAX } from "./secret-store.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");

@@ -11,7 +11,7 @@ import {
   START_MS,
   startValkeyServer,
   type TestServer,
-} from "./testing.ts";
+} from "./testing-limits.ts";
 
 const KEY = "key-1";
 const WIDE = { requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000, inFlight: 1_000_000 };

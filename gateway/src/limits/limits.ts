@@ -11,7 +11,7 @@
  */
 import type { Dependency } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
-import type { LimitOutcome } from "../base/states.ts";
+import type { LimitOutcome } from "../base/stored-enumerations.ts";
 
 export const MINUTE_MS = 60_000;
 /** The longest time until the slots of a dead gateway are free, in ms. */

@@ -6,7 +6,7 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import type { KeyLimits, Limits } from "./limits.ts";
 import { limitsWithLocalFallback } from "./local-fallback.ts";
-import { findValkeyServer, START_MS, startValkeyServer, type TestServer } from "./testing.ts";
+import { findValkeyServer, START_MS, startValkeyServer, type TestServer } from "./testing-limits.ts";
 import { openValkeyLimits } from "./valkey-limits.ts";
 
 const binary = findValkeyServer();

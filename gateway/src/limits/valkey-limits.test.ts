@@ -14,7 +14,7 @@ import {
   sendValkeyCommand,
   startValkeyServer,
   type TestServer,
-} from "./testing.ts";
+} from "./testing-limits.ts";
 import { openValkeyLimits } from "./valkey-limits.ts";
 
 const binary = findValkeyServer();

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { LimitsUnavailable } from "./limits.ts";
-import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
+import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing-limits.ts";
 import { type ConnectValkey, ValkeyLink } from "./valkey-link.ts";
 import type { RedisWithScripts } from "./valkey-scripts.ts";
 

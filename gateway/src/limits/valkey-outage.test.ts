@@ -9,7 +9,7 @@ import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DEFAULT_KEY_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
-import { findValkeyServer, START_MS, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
+import { findValkeyServer, START_MS, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing-limits.ts";
 import { openValkeyLimits } from "./valkey-limits.ts";
 import type { RedisWithScripts } from "./valkey-scripts.ts";
 

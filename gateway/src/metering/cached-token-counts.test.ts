@@ -6,9 +6,9 @@ import { BpeCounter } from "./bpe/counter.ts";
 import type { BpeTables } from "./bpe/tables.ts";
 import { CachedCounts, findBlockEnd } from "./cached-token-counts.ts";
 import { readRandomTextCounts, readReferenceTextCounts } from "./fixtures/reference-counts.ts";
-import type { ChatMessage, Prompt } from "./meter.ts";
 import { openMetering } from "./metering.ts";
 import { openPromptCounter } from "./prompt-counter.ts";
+import type { ChatMessage, Prompt } from "./token-meter.ts";
 import { loadTables, TOKENIZERS } from "./tokenizers.ts";
 
 const NO_LIMIT = 10_000_000;

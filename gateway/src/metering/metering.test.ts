@@ -4,9 +4,9 @@ import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { createLog } from "../base/log.ts";
-import type { Meter, Prompt } from "./meter.ts";
 import { openMetering } from "./metering.ts";
 import { packPrompt, unpackPrompt } from "./prompt-for-worker.ts";
+import type { Prompt, TokenMeter } from "./token-meter.ts";
 import { TOKENIZERS } from "./tokenizers.ts";
 
 const log = createLog("silent");
@@ -15,7 +15,7 @@ const LIMIT = 1_000_000;
 describe("token metering", async () => {
   const metering = await openMetering({ log });
   after(() => metering.close());
-  const meterOf = (name: string): Meter => {
+  const meterOf = (name: string): TokenMeter => {
     const meter = metering.meter(name);
     assert.ok(meter);
     return meter;

@@ -7,7 +7,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openAccounts } from "../accounts/accounts.ts";
-import type { Email } from "../accounts/mail.ts";
+import type { Email } from "../accounts/mail-sender.ts";
 import { newIds, publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
@@ -20,7 +20,7 @@ import { openEventFinder } from "./event-finder.ts";
 import { openInbox } from "./inbox.ts";
 import { openNotificationSettings } from "./notification-settings.ts";
 import { createWebhookPoster } from "./post-webhook.ts";
-import { openTestNotifications } from "./testing.ts";
+import { openTestNotifications } from "./testing-notifications.ts";
 import { createAddressRule } from "./webhook-addresses.ts";
 import { signWebhookBody } from "./webhook-payloads.ts";
 

@@ -1,5 +1,5 @@
 /** The retry schedule of deliveries. Pure. */
-import type { DeliveryChannel } from "../base/states.ts";
+import type { DeliveryChannel } from "../base/stored-enumerations.ts";
 import { DAY_MS } from "../base/time.ts";
 
 const FIRST_PAUSE_MS = 30_000;

@@ -1,7 +1,7 @@
 /** The platform's figures: traffic and revenue by hour, liabilities, accounts and nodes. */
 import type pg from "pg";
 import { z } from "zod";
-import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
+import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/stored-enumerations.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { type FailoverDataLoss, readFailoverDataLosses } from "../db/lineage/failover-data-losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";

@@ -3,13 +3,19 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import { openIdentities } from "../accounts/identities.ts";
-import { cheapHash } from "../accounts/testing/cheap-hash.ts";
+import { cheapPasswordHash } from "../accounts/testing/cheap-password-hash.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
 import { waitForBlockedStatement } from "../ledger/testing.ts";
 import { type CreditAlerts, openCreditAlerts } from "./credit-alerts.ts";
-import { buildEventBody, deliverSignedEvent, openTestPayments, silentLog, type TestPayments } from "./testing.ts";
+import {
+  buildEventBody,
+  deliverSignedEvent,
+  openTestPayments,
+  silentLog,
+  type TestPayments,
+} from "./testing-payments.ts";
 
 const HOUR_MS = 3_600_000;
 const clock = manualClock(Date.now());
@@ -41,7 +47,7 @@ async function account(credit: Pico, owners = 1): Promise<Uuid> {
     log: silentLog(),
     secret: "a secret of tests, 32 characters or more",
     publicUrl: undefined,
-    passwordHash: cheapHash,
+    passwordHash: cheapPasswordHash,
   });
   for (let i = 0; i < owners; i++) {
     const email = `owner-${t.newId()}@example.test`;

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
-import type { Sale } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { MINUTE_MS } from "../base/time.ts";
-import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing.ts";
+import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing-payments.ts";
 import { openTopUpRig, type TopUpRig, WANTED } from "./testing-top-ups.ts";
 
 let t: TopUpRig;
@@ -77,7 +77,7 @@ describe("a saved card", () => {
 
   test("of another customer is not stored; while the provider is unreachable, the event is refused so that it is sent again", async () => {
     const stranger = {
-      ...(t.demo.shop.sales.at(-1) as Sale),
+      ...(t.demo.shop.sales.at(-1) as SaleRecord),
       customer: "cus_other",
       setup: "seti_other",
       mode: "setup",
@@ -85,11 +85,11 @@ describe("a saved card", () => {
     await deliverSignedEvent(
       t.gateway(),
       t.demo,
-      buildEventBody("checkout.session.completed", buildCheckoutSession(stranger as Sale)),
+      buildEventBody("checkout.session.completed", buildCheckoutSession(stranger as SaleRecord)),
     );
     const id = await t.openBuilder();
     await t.gateway().openSetup({ accountId: id, successUrl: "http://a.test/", cancelUrl: "http://a.test/" });
-    const sale = t.demo.shop.sales.at(-1) as Sale;
+    const sale = t.demo.shop.sales.at(-1) as SaleRecord;
     const event = buildEventBody("checkout.session.completed", buildCheckoutSession({ ...sale, state: "saved" }));
     await assert.rejects(deliverSignedEvent(t.gateway(), t.demo, event), { code: "payment_provider_unavailable" });
     t.demo.shop.save(sale, "4242");

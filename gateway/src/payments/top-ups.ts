@@ -11,14 +11,14 @@ import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { formatExactMicrodollars } from "../base/money.ts";
-import type { TopUpFailure } from "../base/states.ts";
+import type { TopUpFailure } from "../base/stored-enumerations.ts";
 import { startOfMonth } from "../base/time.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Notify } from "../notifications/notify.ts";
 import { AUTOMATIC_PACK } from "./credit-packs.ts";
+import { type PaymentProvider, ProviderUnavailable } from "./payment-provider.ts";
 import { type OnTopUpFailed, processChargeAnswer } from "./process-payment-events.ts";
-import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
 import {
   type AutoTopUp,
   MONTH_SPENT_SQL,

@@ -4,7 +4,7 @@
  * node that is not in good standing (such as one on probation), and try another node if the acceptance is late. A job
  * holds its slot from its first frame until the engine has released it.
  */
-import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/frame-codec.ts";
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
 import { JobJoiner } from "@tollgate/protocol/job-splitting.ts";
 import type { Clock } from "../clock.ts";

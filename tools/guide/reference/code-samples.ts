@@ -3,10 +3,10 @@
  * through them, the others by plain HTTP. The address and the key come from the environment, as in the curl commands.
  */
 import type { Endpoint } from "@tollgate/api/openapi/openapi-types.ts";
-import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
+import type { CallExamples } from "../../../gateway/src/site/reference/api-documents.ts";
 import type { Sample } from "../../../gateway/src/site/reference/page-frame.ts";
-import { curlCommand, exampleBody } from "./curl.ts";
-import { formatJavaScriptLiteral, formatPythonLiteral } from "./literals.ts";
+import { curlCommand, exampleBody } from "./curl-command.ts";
+import { formatJavaScriptLiteral, formatPythonLiteral } from "./language-literals.ts";
 
 interface SdkCall {
   /** The name of the method in both libraries, for example `chat.completions.create`. */

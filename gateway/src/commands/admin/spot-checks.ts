@@ -1,12 +1,13 @@
 /** `tollgate admin checks`: prints results and costs of spot checks (verified real answers), by node and model. */
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
+
 import { UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../base/money.ts";
 import { openPlatformSpend } from "../../operators/platform-spend.ts";
 import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/check-reader.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
-import { dollarsText } from "./dollars.ts";
+import { formatDollars } from "./format-dollars.ts";
 
 const DAYS = 30;
 
@@ -32,7 +33,7 @@ const COLUMNS: Column<NodeCheckSums>[] = [
   { title: "SCORE", align: "right", cell: ({ score }) => (score === null ? "" : score.toFixed(2)) },
   { title: "EVIDENCE", align: "right", cell: ({ strength }) => (strength === null ? "" : strength.toPrecision(2)) },
   { title: "HOST", cell: ({ hostName }) => hostName },
-  { title: "COST", align: "money", cell: ({ cost }) => dollarsText(cost) },
+  { title: "COST", align: "money", cell: ({ cost }) => formatDollars(cost) },
 ];
 
 interface ModelCosts {
@@ -47,8 +48,8 @@ const MODEL_COLUMNS: Column<ModelCosts>[] = [
   { title: "MODEL", cell: ({ model }) => model },
   { title: "CHECKS", align: "right", cell: ({ checks }) => String(checks) },
   { title: "BAD", align: "right", cell: ({ bad }) => String(bad) },
-  { title: "COST", align: "money", cell: ({ cost }) => dollarsText(cost) },
-  { title: "REVENUE", align: "money", cell: ({ charged }) => dollarsText(charged) },
+  { title: "COST", align: "money", cell: ({ cost }) => formatDollars(cost) },
+  { title: "REVENUE", align: "money", cell: ({ charged }) => formatDollars(charged) },
   { title: "SHARE", align: "right", cell: (row) => shareText(row) },
 ];
 

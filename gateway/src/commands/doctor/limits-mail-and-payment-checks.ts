@@ -1,6 +1,6 @@
 /** Checks the limits server, the mail server and the payment keys. */
 import { type CheckResult, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/check-results.ts";
-import { verifySmtp } from "../../accounts/mail.ts";
+import { verifySmtp } from "../../accounts/mail-sender.ts";
 import type { Config } from "../../config.ts";
 import { type DoctorContext, describeError, type Finding, makeUnreachableFinding } from "./doctor-context.ts";
 

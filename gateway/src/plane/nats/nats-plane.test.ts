@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import {
   ALL_NODE_STATES_SUBJECT,
   gatewayInboxSubject,
@@ -20,16 +20,16 @@ import { systemRandom } from "../../base/random.ts";
 import { manualClock, seededRandom } from "../../base/testing.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import { createKey } from "../credentials/nkeys.ts";
-import { connectClient } from "../hub/testing.ts";
+import { connectClient } from "../hub/testing-hub.ts";
 import type { DispatchPlane, NodeCredentials } from "../plane.ts";
-import { NatsSetupError } from "./connect.ts";
+import { NatsSetupError } from "./connect-to-nats.ts";
 import { readServerIdOfPing } from "./connection-events.ts";
 import { createPlaneSetup } from "./plane-setup.ts";
 import { PlaneUnreachableError } from "./reconnecting-connection.ts";
 import { PING_SERVERS_EVERY_MS } from "./server-pings.ts";
 import { pingAnswerSubject } from "./subjects.ts";
-import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { openBreakableConnection } from "./testing-breakable-connection.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing-nats-server.ts";
 
 const x = Buffer.from("x");
 const REFUSED = /Authorization Violation/;

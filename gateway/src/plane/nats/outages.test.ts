@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import {
   gatewaySubject,
   nodeStateSubject,
@@ -23,10 +23,10 @@ import { type Dispatcher, openDispatcher } from "../../dispatch/dispatcher.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import type { Attempt } from "../../dispatch/running-attempt.ts";
 import { TextSink } from "../../dispatch/testing.ts";
-import { connectClient } from "../hub/testing.ts";
+import { connectClient } from "../hub/testing-hub.ts";
 import type { DispatchPlane, NodeCredentials } from "../plane.ts";
-import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { openBreakableConnection } from "./testing-breakable-connection.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing-nats-server.ts";
 
 /** The plane's interval of attempts to reconnect. */
 const RETRY_MS = 50;

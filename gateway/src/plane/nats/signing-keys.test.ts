@@ -8,10 +8,10 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey, keyFromSeed } from "../credentials/nkeys.ts";
-import { connectClient } from "../hub/testing.ts";
+import { connectClient } from "../hub/testing-hub.ts";
 import type { DispatchPlane } from "../plane.ts";
 import { setSigningKeys } from "./signing-keys.ts";
-import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing-nats-server.ts";
 
 const REFUSED = /Authorization Violation/;
 const x = Buffer.from("x");

@@ -16,11 +16,11 @@ import {
   NOTIFICATION_KINDS,
   type NotificationChannel,
   type NotificationKind,
-} from "../../base/states.ts";
+} from "../../base/stored-enumerations.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import { listPage, singlePage } from "../../http/lists/list-pages.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { ShownDelivery } from "../../notifications/deliveries.ts";
 import type { ListedNotification } from "../../notifications/inbox.ts";
 import { createLocalizedFormat, type LocalizedFormat } from "../../notifications/localized-format.ts";

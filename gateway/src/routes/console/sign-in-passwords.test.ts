@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { createSmtpMailSender } from "../../accounts/mail.ts";
-import { openTestMailbox, type ReceivedEmail, type TestMailbox } from "../../accounts/testing/smtp.ts";
+import { createSmtpMailSender } from "../../accounts/mail-sender.ts";
+import { openTestMailbox, type ReceivedEmail, type TestMailbox } from "../../accounts/testing/mail-server.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 

@@ -4,7 +4,7 @@ import { after, describe, test } from "node:test";
 import { invariant } from "../../base/invariant.ts";
 import { createLog } from "../../base/log.ts";
 import { Fault } from "../../faults.ts";
-import { parseJson } from "../../http/body.ts";
+import { parseJson } from "../../http/request-body.ts";
 import { SHARED_BUFFER_BYTES, takeSharedBuffer } from "../../http/shared-buffers.ts";
 import type { Body } from "../../inference/call-interface.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";

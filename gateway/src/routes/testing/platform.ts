@@ -25,8 +25,13 @@ import { createAbsentPlane } from "../../plane/absent-plane.ts";
 import { publicServer } from "../../site/public-server.ts";
 import type { RouteServices } from "../services.ts";
 import { PASSWORD } from "./browser.ts";
-import { defaultEnvironment, type SimulatedEnvironment, simulateOutsideServices, WORD_METER } from "./environment.ts";
 import { makeTestLargeBodies, NO_LARGE_BODY_READER } from "./http-options.ts";
+import {
+  defaultEnvironment,
+  type SimulatedEnvironment,
+  simulateOutsideServices,
+  WORD_METER,
+} from "./simulated-environment.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;

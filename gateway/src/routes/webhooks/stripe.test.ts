@@ -8,7 +8,12 @@ import { dollars } from "../../base/money.ts";
 import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import type { Payments } from "../../payments/payments.ts";
-import { assertLedgerBalances, buildEventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
+import {
+  assertLedgerBalances,
+  buildEventBody,
+  openTestPayments,
+  type TestPayments,
+} from "../../payments/testing-payments.ts";
 import { makeTestHttpOptions } from "../testing/http-options.ts";
 import { addWebhookRoutes } from "./stripe.ts";
 

@@ -7,7 +7,7 @@ import type { HourlySum } from "../../../history/hourly-sums.ts";
 import { computeTimeSlots, type PerformanceSum, type TimeSlots } from "../../../history/performance-reader.ts";
 import type { HistoryServices } from "../../../history/services.ts";
 import { listPage } from "../../../http/lists/list-pages.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { LedgerServices } from "../../../ledger/services.ts";
 import type { StatementRow } from "../../../ledger/statement.ts";
 import type { AccountEntry } from "../../../operators/account-directory.ts";

@@ -3,7 +3,7 @@ import type { platformRoutes } from "@tollgate/api/console/operator-platform.ts"
 import { formatExactMicrodollars, pico } from "../../../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import { ruleViolation } from "../../../faults.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { InferenceServices } from "../../../inference/services.ts";
 import type { PlatformTotals, Traffic } from "../../../operators/overview.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
