@@ -36,7 +36,8 @@ export interface BuiltGateway extends ListeningGateway {
 
 /** Builds a gateway. Waits for an unreachable database, even if it becomes unreachable during the start. */
 export async function buildGateway(options: GatewayBuildOptions): Promise<BuiltGateway> {
-  const { config, clock: machine = systemClock, random = systemRandom() } = options;
+  const { config, clock: machine = systemClock } = options;
+  const random = systemRandom();
   const log = options.log.child({ version: VERSION });
   const time = openDatabaseClock({ machine, log, uncertaintyMsMax: config.clockUncertaintyMsMax });
   const { clock } = time;

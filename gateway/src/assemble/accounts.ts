@@ -5,10 +5,11 @@ import type { OidcProvider } from "../accounts/oidc.ts";
 import type { PasswordHash } from "../accounts/password-hash.ts";
 import type { AccountServices } from "../accounts/services.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
+import { HOUR_MS } from "../base/time.ts";
 import type { Context } from "./assembly-context.ts";
 import type { ExternalInterfaces } from "./port-interfaces.ts";
 
-const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
+const SIGN_IN_SWEEP_EVERY_MS = HOUR_MS;
 
 export interface AccountSettings {
   /** The URL at which browsers reach the gateway. Undefined: each request's Host header decides. */

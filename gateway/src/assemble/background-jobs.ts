@@ -1,6 +1,6 @@
 /** Schedules the gateway's background jobs. */
 import { sleep } from "../base/clock.ts";
-import { DAY_MS } from "../base/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../base/time.ts";
 import { CLOSED_DAYS_MIGRATION } from "../db/closed-days.ts";
 import { type DayClosing, startDayClosing } from "../history/day-closing.ts";
 import { openHistoryRetention } from "../history/history-retention.ts";
@@ -29,13 +29,13 @@ import type { Context } from "./assembly-context.ts";
 import type { DatabaseAccess, ExternalInterfaces } from "./port-interfaces.ts";
 import type { SiteSettings } from "./site.ts";
 
-const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
-const RECORDS_SWEEP_EVERY_MS = 6 * 60 * 60 * 1000;
+const PARTITIONS_EVERY_MS = 6 * HOUR_MS;
+const RECORDS_SWEEP_EVERY_MS = 6 * HOUR_MS;
 /** How long hourly node records and single spot checks are kept. */
 const RECORDS_KEPT_MS = 90 * DAY_MS;
 /** The maximum delay before hosts are paid for verifying other hosts' answers. */
-const VERIFIERS_PAID_EVERY_MS = 10 * 60 * 1000;
-const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
+const VERIFIERS_PAID_EVERY_MS = 10 * MINUTE_MS;
+const PAYMENT_SWEEP_EVERY_MS = DAY_MS;
 /** The maximum delay of an alert, an email or an automatic purchase. */
 const LOOK_EVERY_MS = 5_000;
 const CLOSE_MS_MAX = 2_000;

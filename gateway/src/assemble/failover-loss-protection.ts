@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import { z } from "zod";
+import { HOUR_MS } from "../base/time.ts";
 import { CLEAR_CACHES_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { EXTERNAL_CHANGE_TOPIC, joinChangeParts } from "../db/change-notices.ts";
 import type { DatabaseLineage, TimelineSwitch } from "../db/lineage/database-lineage.ts";
@@ -27,7 +28,7 @@ import type { DatabaseAccess } from "./port-interfaces.ts";
 /** How often gateways tell each other which database timeline they follow. */
 const TELL_EVERY_MS = 5_000;
 
-const PRUNE_EVERY_MS = 60 * 60 * 1000;
+const PRUNE_EVERY_MS = HOUR_MS;
 
 /** The number of the first migration with which a gateway can re-enter changes that a failover lost. */
 const CHANGES_SINCE = 52;

@@ -86,13 +86,10 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
  * Finds the connection to the running server of a data directory, or undefined when none runs. For commands beside a
  * gateway: it creates nothing, and fails for a directory without a database.
  */
-export async function findPrivatePostgres(options: {
-  dataDir: string;
-  rootPlace?: string;
-}): Promise<PrivatePostgres["connection"] | undefined> {
-  const known = await undefinedIfMissing(realpath(options.dataDir));
-  const home = known && (await findClusterHome({ dataDir: known, rootPlace: options.rootPlace ?? ROOT_PLACE }));
-  if (!home) throw new PrivatePostgresError(`${options.dataDir} has no database. Is it the right directory?`);
+export async function findPrivatePostgres({ dataDir }: { dataDir: string }): Promise<PrivatePostgres["connection"] | undefined> {
+  const known = await undefinedIfMissing(realpath(dataDir));
+  const home = known && (await findClusterHome({ dataDir: known, rootPlace: ROOT_PLACE }));
+  if (!home) throw new PrivatePostgresError(`${dataDir} has no database. Is it the right directory?`);
   const sighting = await findPostmaster(home.cluster);
   if (sighting.kind !== "live" || sighting.file.status !== "ready") return undefined;
   return { host: sighting.file.socketDir, port: sighting.file.port, user: USER, database: DATABASE };

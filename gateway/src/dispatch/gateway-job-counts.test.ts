@@ -41,8 +41,8 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
     dispatcher.onRefused((nodeId, how) => refused.push(`${nodeId} ${how}`));
     return { roster, peers, dispatcher };
   };
-  const online = async (id: string, told: Partial<Parameters<FakeNode["report"]>[0]> = {}, gatewayId = "gw1") => {
-    const node = new FakeNode(plane, { id, gatewayId });
+  const online = async (id: string, told: Partial<Parameters<FakeNode["report"]>[0]> = {}) => {
+    const node = new FakeNode(plane, { id, gatewayId: "gw1" });
     node.report({ models: [MODEL], slots: 1, ...told });
     await waitOneTurn();
     return node;

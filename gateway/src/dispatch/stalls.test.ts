@@ -56,7 +56,7 @@ describe("a request whose node stalls", () => {
     );
   });
 
-  test("for a while, asks other nodes before a node that stalled, unless no other node serves the model", async () => {
+  test("asks other nodes before a node that stalled recently, unless no other node serves the model", async () => {
     const [a, b] = [await rig.online("a", { slots: 4 }), await rig.online("b", { slots: 4 })];
     const running = rig.run(new TextSink());
     const { node: silent, other } = await waitForFirstOffer(a, b);
@@ -156,8 +156,8 @@ describe("stalls measured by the node's own timestamps", () => {
     rig = openDispatchRig();
   });
 
-  const begun = async (id = "a") => {
-    const node = await rig.online(id);
+  const begun = async () => {
+    const node = await rig.online("a");
     const offered = node.job();
     const sink = new TextSink({ streams: true });
     const running = rig.run(sink);

@@ -5,13 +5,13 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { seededRandom } from "../base/testing.ts";
+import { DAY_MS } from "../base/time.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openEarningsHistory } from "./earnings.ts";
 import { readInGrowingSpans } from "./growing-span-reads.ts";
 import { createJobHistory } from "./node-jobs.ts";
 import { openRequestHistory } from "./request-history.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const random = seededRandom(1);
 const newId = newIds(systemClock, random);
 

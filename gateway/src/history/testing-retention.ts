@@ -69,11 +69,11 @@ export async function openRetentionRig() {
     assert.equal(await ledger.expire(), 1);
     return order;
   };
-  const refused = (at: Date, accountId = builder): Promise<void> =>
+  const refused = (at: Date): Promise<void> =>
     openRateLimitedRequestRecords({ pool, clock: timeoutFreeClock }).record({
       id: makeIdAt(at),
-      accountId,
-      keyId: accountId,
+      accountId: builder,
+      keyId: builder,
       keyName: "a key",
       endpoint: "chat",
       model: "tiny-3b",

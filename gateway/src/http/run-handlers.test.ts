@@ -11,7 +11,7 @@ import { manualClock } from "../base/testing.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
 import { createServerWithoutRoutes } from "./server.ts";
 
-const coded = (code: string, message = "secret words"): Error => Object.assign(new Error(message), { code });
+const coded = (code: string): Error => Object.assign(new Error("secret words"), { code });
 
 function serve(error: unknown) {
   const lines: { level: number; msg: string; unsaid?: number; err?: unknown }[] = [];

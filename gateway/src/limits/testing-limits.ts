@@ -14,6 +14,7 @@ import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
 import { ProcessMessageChannel } from "../base/process-message-channel.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
+import { DAY_MS } from "../base/time.ts";
 import { LimitCounts, openMemoryLimits } from "./in-memory-limits.ts";
 import { LEASE_RENEWAL_INTERVAL_MS, type Limits } from "./limits.ts";
 import { openLimitsOfPrimary, serveLimitsToWorker } from "./limits-for-workers.ts";
@@ -106,7 +107,7 @@ export async function openValkeyLimitsFixture(server: TestServer): Promise<Limit
         prefix,
         log: createLog("silent"),
         // Disables the timeout, because the test's clock advances faster than the server answers.
-        answerTimeoutMs: 24 * 60 * 60 * 1000,
+        answerTimeoutMs: DAY_MS,
       });
       const close = limits.close.bind(limits);
       const tracked = {

@@ -19,7 +19,6 @@ interface MeteringOptions {
   log: Log;
   /** The most worker threads for long prompts. */
   workersMax?: number;
-  startWorker?: (data: WorkerData) => Worker;
 }
 
 export interface Metering {
@@ -31,11 +30,11 @@ export interface Metering {
 }
 
 export async function openMetering(options: MeteringOptions): Promise<Metering> {
-  const { log, workersMax = Math.min(2, availableParallelism()), startWorker = startMeteringWorker } = options;
+  const { log, workersMax = Math.min(2, availableParallelism()) } = options;
   const tables = new Map<TokenizerName, TokenizerTables>();
   for (const name of TOKENIZER_NAMES) tables.set(name, await loadTables(name));
   const pool = new WorkerPool<PromptCount>({
-    startWorker: () => startWorker({ tables }),
+    startWorker: () => startMeteringWorker({ tables }),
     workersMax,
     waitingMax: WAITING_MAX,
     waitingUnitsMax: WAITING_UNITS_MAX,

@@ -12,7 +12,7 @@ import { newIds, publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
-import { DAY_MS } from "../base/time.ts";
+import { DAY_MS, MINUTE_MS } from "../base/time.ts";
 import { inTransaction } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import type { ShownDelivery } from "./deliveries.ts";
@@ -24,7 +24,6 @@ import { openTestNotifications } from "./testing-notifications.ts";
 import { createAddressRule } from "./webhook-addresses.ts";
 import { signWebhookBody } from "./webhook-payloads.ts";
 
-const MINUTE_MS = 60_000;
 const clock = manualClock(Date.now());
 const newId = newIds(clock, systemRandom());
 const log = createLog("silent");

@@ -70,7 +70,7 @@ describe("a failed automatic top-up", () => {
     assert.deepEqual([kept?.enabled, kept?.failure, kept?.failedAt], [false, null, null]);
   });
 
-  test("allows the next one ten minutes later, once top-ups are on again", async () => {
+  test("allows the next top-up ten minutes later, once automatic top-ups are on again", async () => {
     const id = await t.account({ last4: "0341" });
     await t.run();
     await t.saveCard(id, "4242");

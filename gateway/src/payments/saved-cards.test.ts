@@ -54,7 +54,7 @@ describe("a saved card", () => {
     await t.gateway().openSetup(page);
   });
 
-  test("two pages to save a card, opened at the same time, both count toward the account's limit", async () => {
+  test("counts each page opened to save it toward the account's limit, even if two pages are opened at the same time", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await t.gateway().openSetup(page);

@@ -4,11 +4,11 @@ import { UsageError } from "@tollgate/terminal/errors.ts";
 import { type Column, formatProperties, formatTable } from "@tollgate/terminal/table-format.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import { type Pico, pico, ZERO } from "../../base/money.ts";
+import { DAY_MS } from "../../base/time.ts";
 import { openOverview, type PlatformTotals, type Traffic } from "../../operators/overview.ts";
 import type { AdminRun } from "./admin-run.ts";
 import { formatDollars } from "./format-dollars.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 export const OVERVIEW_DAYS_MAX = 31;
 
 export async function showOverview({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {

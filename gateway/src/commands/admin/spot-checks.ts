@@ -4,6 +4,7 @@ import { UsageError } from "@tollgate/terminal/errors.ts";
 import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../base/money.ts";
+import { DAY_MS } from "../../base/time.ts";
 import { openPlatformSpend } from "../../operators/platform-spend.ts";
 import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/check-reader.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
@@ -62,7 +63,7 @@ const shareText = (costs: Pick<ModelCosts, "cost" | "charged">): string => {
 
 /** The sum of all models comes last. */
 async function listModels({ pool, clock, json, print, terminal }: AdminRun): Promise<number> {
-  const [from, to] = [new Date(clock.now() - DAYS * 86_400_000), new Date(clock.now())];
+  const [from, to] = [new Date(clock.now() - DAYS * DAY_MS), new Date(clock.now())];
   const [checked, charges] = await Promise.all([
     openCheckReader({ pool, isThere: () => true }).models(from),
     openPlatformSpend({ pool }).models({ from, to }),
@@ -97,7 +98,7 @@ async function listModels({ pool, clock, json, print, terminal }: AdminRun): Pro
 async function list({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {
   const id = flags.node === undefined ? undefined : parseId("node", flags.node);
   if (flags.node !== undefined && id === undefined) throw new UsageError("--node must be a node's id (node_…)");
-  const since = new Date(clock.now() - DAYS * 86_400_000);
+  const since = new Date(clock.now() - DAYS * DAY_MS);
   const sums = await openCheckReader({ pool, isThere: () => true }).sums(since, id);
   if (json) print(JSON.stringify(sums.map(shown), null, 2));
   else print(sums.length === 0 ? "No answers have been checked." : formatTable(COLUMNS, sums, terminal));

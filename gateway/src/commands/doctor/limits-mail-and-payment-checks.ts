@@ -10,7 +10,7 @@ export async function* limitsChecks({ config: { valkeyUrl: url } }: DoctorContex
     return;
   }
   const { openValkeyServer } = await import("../../limits/valkey-server.ts");
-  const server = openValkeyServer({ url });
+  const server = openValkeyServer(url);
   try {
     const [about, memory, replication] = await Promise.all(
       ["server", "memory", "replication"].map((section) => server.info(section)),

@@ -69,7 +69,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
   });
 
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-    test(`retries a node's jobs after it reconnects, when its server ends by ${signal}`, async (t) => {
+    test(`retries a node's jobs after the node reconnects, when its NATS server ends by ${signal}`, async (t) => {
       const servers = await startCluster(t, 3);
       const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
       const clock = handClock();

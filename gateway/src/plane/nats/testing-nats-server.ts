@@ -63,7 +63,7 @@ export async function runNatsServer(
     command: [findNatsServer() as string, "-c", configuration],
     directory,
     log: join(directory, "log"),
-    ready: () => canConnect(port),
+    ready: () => isNatsServerReady(port),
   });
   await server.start();
   return {
@@ -121,14 +121,15 @@ export async function openTestPlane(
   return plane;
 }
 
-function canConnect(port: number): Promise<boolean> {
+/** Returns whether the server on this port is ready; it sends its greeting then. */
+export function isNatsServerReady(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port });
-    // The server is ready when it sends its greeting.
     socket.once("data", () => {
       socket.destroy();
       resolve(true);
     });
     socket.once("error", () => resolve(false));
+    socket.once("close", () => resolve(false));
   });
 }

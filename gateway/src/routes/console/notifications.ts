@@ -17,7 +17,7 @@ import {
   type NotificationChannel,
   type NotificationKind,
 } from "../../base/stored-enumerations.ts";
-import { toUnixSeconds } from "../../base/time.ts";
+import { HOUR_MS, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import { listPage, singlePage } from "../../http/lists/list-pages.ts";
 import type { Handlers } from "../../http/serve-routes.ts";
@@ -30,7 +30,6 @@ import type { NotificationServices } from "../../notifications/services.ts";
 import { findUrlMistake } from "../../notifications/webhook-addresses.ts";
 import type { SiteServices } from "../services.ts";
 
-const HOUR_MS = 3_600_000;
 const SLACK_SHOWN_CHARS = 8;
 
 type Settings = z.input<typeof NotificationSettings>;

@@ -77,7 +77,7 @@ function methodObject(method: PayoutMethod | undefined) {
   };
 }
 
-function payoutObject(payout: HostPayout): z.input<typeof HostPayoutAnswer> {
+export function payoutObject(payout: HostPayout): z.input<typeof HostPayoutAnswer> {
   const { batchId, amount, heldBack, setOff, withheld, newlyWithheld, own, createdAt, paidAt, paidTo } = payout;
   return {
     object: "payout",

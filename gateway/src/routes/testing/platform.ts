@@ -16,6 +16,7 @@ import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
+import { DAY_MS } from "../../base/time.ts";
 import { noTracing } from "../../base/tracing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -126,7 +127,7 @@ const SETTINGS: Partial<Settings> = {
   // Earnings can be paid out at once, except in tests of the hold-back.
   payoutHoldDays: 0,
   // Holds expire after a day, so that none is released during a test.
-  holdLeaseMs: 24 * 60 * 60 * 1000,
+  holdLeaseMs: DAY_MS,
   checkAnswers: true,
 };
 

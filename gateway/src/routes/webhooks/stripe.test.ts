@@ -40,8 +40,8 @@ function serve(payments: Payments | undefined): FastifyInstance {
   return server;
 }
 
-async function post(body: string | Buffer, headers: Record<string, string> = {}, server = app) {
-  const response = await server.inject({
+async function post(body: string | Buffer, headers: Record<string, string> = {}) {
+  const response = await app.inject({
     method: "POST",
     url: "/webhooks/stripe",
     payload: body,

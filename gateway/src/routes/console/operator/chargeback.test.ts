@@ -13,6 +13,7 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
 import { dollars, formatExactMicrodollars, type Pico, pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
+import { DAY_MS, HOUR_MS } from "../../../base/time.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import type { Payments } from "../../../payments/payments.ts";
 import { buildEventBody, createStripeProviderAt, deliverSignedEvent } from "../../../payments/testing-payments.ts";
@@ -22,8 +23,6 @@ import { assertRefused, type Person, signInTestPerson } from "../../testing/sign
 
 const PAYOUTS = "/console/api/operator/payouts";
 const HOLD_DAYS = 7;
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 const PRICE_OUT = 40_000n;
 /** The number of output tokens that cost $10 at that price. */
 const TEN_DOLLARS_OF_TOKENS = Number(dollars(10) / PRICE_OUT);

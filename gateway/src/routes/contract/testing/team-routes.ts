@@ -16,8 +16,8 @@ export async function callTeamRoutes(fixture: ContractFixture, { ask }: Coverage
   const { platform } = fixture;
   const owner = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = owner.accountIds as [Uuid];
-  const invite = async (status: number, { email }: { email: string }, role: string, by = owner) =>
-    (await ask(by.browser, status, "inviteToTeam", { body: { email, role } })).body;
+  const invite = async (status: number, { email }: { email: string }, role: string) =>
+    (await ask(owner.browser, status, "inviteToTeam", { body: { email, role } })).body;
   const accept = (who: Person, status: number, link: unknown) =>
     ask(who.browser, status, "acceptInvitation", { body: { token: tokenOf(link) } });
   const idOf = ({ identityId }: Person) => publicId("usr", identityId);
