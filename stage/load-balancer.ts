@@ -47,7 +47,6 @@ interface BalancedGateway {
 interface BalancerOptions {
   /** Returns the current gateways. Called for every check, because suites start and stop gateways. */
   gateways: () => BalancedGateway[];
-  port?: number;
   /**
    * A gateway that has not answered a check after this time counts as late. If undefined, a check waits for its answer
    * without a limit.
@@ -65,7 +64,7 @@ export interface Balancer {
 }
 
 export async function startBalancer(options: BalancerOptions): Promise<Balancer> {
-  const { gateways, port = 0, lateMs, clock = systemClock } = options;
+  const { gateways, lateMs, clock = systemClock } = options;
   const looks = new Readiness(gateways, (internalPort) => ask(internalPort, { clock, lateMs }));
   let turn = 0;
   const server = createServer((request, response) => {
@@ -76,7 +75,7 @@ export async function startBalancer(options: BalancerOptions): Promise<Balancer>
   Object.assign(server, { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
   await looks.look();
   const stopLooking = clock.every(READINESS_CHECK_EVERY_MS, () => void looks.look());
-  server.listen(port, "127.0.0.1");
+  server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port: own } = server.address() as AddressInfo;
   return {

@@ -7,7 +7,7 @@
 
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import { decodeFrame, encodeFrame } from "../../protocol/src/frame-codec.ts";
-import type { FailedFrame, Frame, JobBody, JobHeader, NodeState, OutputChannel } from "../../protocol/src/frames.ts";
+import type { FailedFrame, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/job-splitting.ts";
 import {
   gatewaySubject,
@@ -153,9 +153,9 @@ export class HandMadeJob {
   }
 
   /** Sends all texts in one frame. */
-  deltas(texts: string[], channel: OutputChannel = "answer"): void {
+  deltas(texts: string[]): void {
     const { job } = this.header;
-    this.say({ kind: "deltas", deltas: texts.map((text) => ({ job, seq: this.seq++, channel, text })) });
+    this.say({ kind: "deltas", deltas: texts.map((text) => ({ job, seq: this.seq++, channel: "answer", text })) });
   }
 
   vectors(first: number, vectors: Float32Array[]): void {

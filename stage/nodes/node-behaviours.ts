@@ -60,10 +60,10 @@ function meaningOf(text: string): Float32Array {
   return normaliseVector(sum);
 }
 
-export const applyToMarkedPrompts =
-  (behaviour: Behaviour, otherwise: Behaviour = answerHonestly()): Behaviour =>
-  (job) =>
-    job.prompt.includes(BEHAVIOUR_PROMPT_MARK) ? behaviour(job) : otherwise(job);
+export function applyToMarkedPrompts(behaviour: Behaviour): Behaviour {
+  const otherwise = answerHonestly();
+  return (job) => (job.prompt.includes(BEHAVIOUR_PROMPT_MARK) ? behaviour(job) : otherwise(job));
+}
 
 /** Accepts the job and immediately reports that it is done, without output. */
 export const doNothing: Behaviour = (job) => {
