@@ -56,10 +56,10 @@ class Client {
     return response.status === 200;
   }
 
-  /** Starts a stream and resolves once `words` words of it have arrived. */
-  async stream(orders: object, more: object = {}, words = 5): Promise<Flow> {
+  /** Starts a stream and resolves once five words of it have arrived. */
+  async stream(orders: object, more: object = {}): Promise<Flow> {
     const flow = new Flow(await this.chat(orders, { stream: true, ...more }));
-    while (flow.words < words) assert.ok(await flow.read(), flow.text);
+    while (flow.words < 5) assert.ok(await flow.read(), flow.text);
     return flow;
   }
 

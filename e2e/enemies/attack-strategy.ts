@@ -8,7 +8,6 @@ import {
   DEFAULT_CREDIT_PICO,
   HIGH_KEY_LIMITS,
   type HostAccount,
-  type KeyTraits,
   makeKey,
   openBuilderAccount,
   openHostAccount,
@@ -88,10 +87,10 @@ export class Attacker {
     return host;
   }
 
-  async builder(traits: KeyTraits = HIGH_KEY_LIMITS): Promise<BuilderAccount> {
+  async builder(): Promise<BuilderAccount> {
     const account = await openBuilderAccount(this.query, DEFAULT_CREDIT_PICO);
     this.loot.builders.push(account);
-    return { account, key: (await makeKey(this.query, account, traits)).token };
+    return { account, key: (await makeKey(this.query, account, HIGH_KEY_LIMITS)).token };
   }
 
   /**

@@ -21,8 +21,8 @@ const field: ExpectedResponse = { status: 400, param: ["model"] };
 const error = (parts: object): string =>
   JSON.stringify({ error: { message: "m", type: "invalid_request_error", ...parts } });
 const head = { id: whole.id, object: "chat.completion.chunk", created: 1, model: "tiny-3b" };
-const chunk = (delta: object, finish_reason: string | null, more: object = {}): string =>
-  `data: ${JSON.stringify({ ...head, ...more, choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+const chunk = (delta: object, finish_reason: string | null): string =>
+  `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 const stream = { ...json, "content-type": "text/event-stream; charset=utf-8" };
 const streamed: ExpectedResponse = { status: 200, answer: "chat-stream", model: "tiny-3b", usage: false };
 const events = chunk({ role: "assistant", content: "" }, null) + chunk({}, "stop");

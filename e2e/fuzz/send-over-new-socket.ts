@@ -42,7 +42,7 @@ class Conversation {
   }
 
   async hold(): Promise<ReceivedResponse[]> {
-    const { pieces, afterwards, mayStaySilent = false, mayBreakOff = false, answers: due } = this.#shot;
+    const { pieces, afterwards, mayStaySilent = false, answers: due } = this.#shot;
     await this.#write(pieces);
     if (afterwards === "leave" && this.#shot.leaveAfterBytes === undefined) return [];
     if (afterwards === "end") this.socket.end();
@@ -51,8 +51,7 @@ class Conversation {
     });
     if (afterwards === "leave") return [];
     const { answers, rest } = parseHttpResponses(this.#received);
-    const isCut = rest.length > 0 && !mayBreakOff;
-    if (isCut || (answers.length < due.length && !mayStaySilent))
+    if (rest.length > 0 || (answers.length < due.length && !mayStaySilent))
       throw new NoValidResponseError(this.#told("the answers broke off"));
     return answers;
   }
