@@ -14,13 +14,11 @@ import type { GatewayUnderTest, JobOptions } from "./gateway-under-test.ts";
 const KIND = { job: 1, accepted: 16, deltas: 19, vectors: 20, done: 21, failed: 22, state: 23 } as const;
 const JOB_ID_BYTES = 29;
 const DELTA_HEAD_BYTES = JOB_ID_BYTES + 9;
-const CHANNELS = ["answer", "reasoning"];
 
 interface WireDelta {
   job: string;
   seq: number;
   text: string;
-  channel?: "answer" | "reasoning";
 }
 
 function deltasFrame(deltas: readonly WireDelta[]): Buffer {
@@ -29,11 +27,11 @@ function deltasFrame(deltas: readonly WireDelta[]): Buffer {
   out.set([PROTOCOL_MAJOR, KIND.deltas]);
   out.writeUInt16LE(deltas.length, 2);
   let at = 4;
-  for (const [i, { job, seq, channel = "answer" }] of deltas.entries()) {
+  for (const [i, { job, seq }] of deltas.entries()) {
     const text = texts[i] as Buffer;
     out.write(job, at, "latin1");
     out.writeUInt32LE(seq, at + JOB_ID_BYTES);
-    out[at + JOB_ID_BYTES + 4] = CHANNELS.indexOf(channel);
+    out[at + JOB_ID_BYTES + 4] = 0;
     out.writeUInt32LE(text.length, at + JOB_ID_BYTES + 5);
     out.set(text, at + DELTA_HEAD_BYTES);
     at += DELTA_HEAD_BYTES + text.length;

@@ -274,3 +274,27 @@ class EventCounter {
     }
   }
 }
+
+/**
+ * Sends the request repeatedly for some seconds, one after the other on each connection. Returns how many were answered
+ * successfully; throws if one was not.
+ */
+export async function repeatRequest(
+  request: Buffer,
+  { port, connections, seconds }: { port: number; connections: number; seconds: number },
+): Promise<number> {
+  const until = performance.now() + seconds * 1000;
+  let answered = 0;
+  const client = async (): Promise<void> => {
+    const connection = new ClientConnection(port);
+    await connection.open();
+    while (performance.now() < until) {
+      const { status, failure } = await connection.ask(request);
+      if (status !== 200 || failure !== undefined) throw new Error(`${status} ${failure ?? ""}`);
+      answered += 1;
+    }
+    connection.close();
+  };
+  await Promise.all(Array.from({ length: connections }, client));
+  return answered;
+}

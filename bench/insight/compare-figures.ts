@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
+import { DAY_MS, HOUR_MS } from "../../gateway/src/base/time.ts";
 import { bucketMiddleMs, findBucket } from "../../gateway/src/history/duration-histogram.ts";
 import {
   computeTimeSlots,
@@ -31,7 +32,6 @@ interface Compared {
 }
 
 const RANGES: PerformanceRange[] = ["1h", "6h", "24h", "7d", "30d"];
-const DAY_MS = 86_400_000;
 const SHARES = [0.5, 0.95, 0.99];
 
 export async function* compareConsoleFigures(setting: ComparisonContext): AsyncGenerator<Compared> {
@@ -212,7 +212,7 @@ function ofUsage({ pool, account, now }: ComparisonContext): ComparedQuery[] {
   const to = new Date(now);
   const spanned = [1, 7, 30].map((days) => ({
     days,
-    from: new Date(Math.floor(now / 3_600_000) * 3_600_000 - days * DAY_MS),
+    from: new Date(Math.floor(now / HOUR_MS) * HOUR_MS - days * DAY_MS),
   }));
   const sums = spanned.flatMap(({ days, from }) =>
     (Object.keys(BUCKETS) as (keyof typeof BUCKETS)[]).map((by) => ({
@@ -267,7 +267,7 @@ function filtersOf(now: number): Record<string, RequestFilter> {
     "a model of 30 d": { models: ["tiny-3b"], from: ago(30) },
     "an outcome of 1 d": { outcomes: ["ok"], from: ago(1) },
     "from hour to hour of a day": { from: ago(0.9), to: ago(0.1) },
-    "half an hour": { from: new Date(now - 3_600_000), to: new Date(now - 1_800_000) },
+    "half an hour": { from: new Date(now - HOUR_MS), to: new Date(now - 1_800_000) },
     "a label": { label: "team-7" },
     "a label of 2 d": { label: "team-7", from: ago(2), to: ago(0.01) },
     "a label and a model": { label: "team-7", models: ["small-8b"], from: ago(30) },

@@ -121,7 +121,7 @@ export class SoakTraffic {
     const { connection } = kept;
     if (!connection.isOpen) await connection.open();
     const body = { model: this.#model(), messages: this.#messages(script({ tokens: 30 })), ...this.#label() };
-    const answer = await connection.ask(serializeRequest("/v1/chat/completions", this.#builder(), body));
+    const answer = await connection.ask(serializeChatRequest(this.#builder(), body));
     kept.asked += 1;
     if (connection.isOpen && kept.asked < REQUESTS_PER_CONNECTION) this.#idle.push(kept);
     else connection.close();
@@ -239,10 +239,10 @@ const errandOf = (endpoint: PlannedRequest["endpoint"]): PlannedRequest => ({
   ...{ cap: null, text: "", hangUpAfterMs: null, isPoor: false },
 });
 
-export function serializeRequest(path: string, { token }: { token: string }, body: object): Buffer {
+export function serializeChatRequest({ token }: { token: string }, body: object): Buffer {
   const text = JSON.stringify(body);
   const head = [
-    `POST ${path} HTTP/1.1`,
+    "POST /v1/chat/completions HTTP/1.1",
     "host: soak",
     `authorization: Bearer ${token}`,
     "content-type: application/json",
