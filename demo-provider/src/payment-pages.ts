@@ -73,10 +73,10 @@ export function renderOperatorPage(sales: SaleRecord[], deliveries: WebhookDeliv
       signed webhooks to the gateway. <a href="/">Reload</a></p>
       <div class="wide" role="region" aria-label="Checkouts" tabindex="0"><table><caption>Checkouts</caption>
       <thead><tr>${["Checkout", "What", "Price", "State", "Steps"].map(heading)}</tr></thead>
-      <tbody>${sales.length === 0 ? empty(5, "Nothing was bought yet.") : sales.toReversed().map(saleRow)}</tbody></table></div>
+      <tbody>${sales.length === 0 ? empty("Nothing was bought yet.") : sales.toReversed().map(saleRow)}</tbody></table></div>
       <div class="wide" role="region" aria-label="Webhooks" tabindex="0"><table><caption>Webhooks</caption>
       <thead><tr>${["Event", "Type", "Attempts", "Last answer", "Steps"].map(heading)}</tr></thead>
-      <tbody>${deliveries.length === 0 ? empty(5, "None was sent yet.") : deliveries.toReversed().map(deliveryRow)}</tbody>
+      <tbody>${deliveries.length === 0 ? empty("None was sent yet.") : deliveries.toReversed().map(deliveryRow)}</tbody>
       </table></div>`,
   );
 }
@@ -121,6 +121,6 @@ function deliveryRow({ event, attempts, answer, acknowledged }: WebhookDelivery)
 }
 
 const heading = (text: string): Html => html`<th scope="col">${text}</th>`;
-const empty = (columns: number, text: string): Html => html`<tr><td colspan="${columns}">${text}</td></tr>`;
+const empty = (text: string): Html => html`<tr><td colspan="5">${text}</td></tr>`;
 const button = (action: string, label: string): Html =>
   html`<form method="post" action="${action}"><button>${label}</button></form>`;

@@ -199,12 +199,12 @@ export function decodeFrame(bytes: Uint8Array): Frame {
     throw new FrameError(`protocol version ${buf[0]} is not supported, only version ${PROTOCOL_MAJOR}`);
   switch (buf[1]) {
     case KIND.job: {
-      const reader = new Reader(buf, 2);
+      const reader = new Reader(buf);
       const header = parse(JobHeader, reader.bytes(reader.u16()));
       return { kind: "job", header, piece: reader.rest() };
     }
     case KIND.piece: {
-      const reader = new Reader(buf, 2);
+      const reader = new Reader(buf);
       const job = reader.jobId();
       const index = reader.u16();
       if (index === 0 || index >= JOB_PIECES_MAX)
@@ -220,11 +220,11 @@ export function decodeFrame(bytes: Uint8Array): Frame {
     case KIND.progress:
       return { kind: "progress", ...parse(ProgressFrame, buf.subarray(2)) };
     case KIND.deltas:
-      return { kind: "deltas", deltas: decodeDeltas(new Reader(buf, 2), false) };
+      return { kind: "deltas", deltas: decodeDeltas(new Reader(buf), false) };
     case KIND.timed:
-      return { kind: "timed", deltas: decodeDeltas(new Reader(buf, 2), true) };
+      return { kind: "timed", deltas: decodeDeltas(new Reader(buf), true) };
     case KIND.vectors:
-      return decodeVectors(new Reader(buf, 2));
+      return decodeVectors(new Reader(buf));
     case KIND.done:
       return { kind: "done", ...parse(DoneFrame, buf.subarray(2)) };
     case KIND.failed:
@@ -289,10 +289,10 @@ function decodeVectors(reader: Reader): Frame {
 
 class Reader {
   readonly #buf: Buffer;
-  #at: number;
-  constructor(buf: Buffer, at: number) {
+  /** The position after the version and the kind. */
+  #at = 2;
+  constructor(buf: Buffer) {
     this.#buf = buf;
-    this.#at = at;
   }
   #take(bytes: number): number {
     const at = this.#at;
