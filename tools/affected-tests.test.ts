@@ -6,7 +6,7 @@ const sources = new Map([
   ["gateway/src/base/money.ts", "export const x = 1;"],
   ["gateway/src/base/money.test.ts", 'import { x } from "./money.ts";'],
   ["gateway/src/keys/secret-store.ts", 'import type { X } from "../base/money.ts";\nexport const y = 1;'],
-  ["gateway/src/keys/secret-store.test.ts", 'import { y } from "./keys.ts";\nimport "../db/testing.ts";'],
+  ["gateway/src/keys/secret-store.test.ts", 'import { y } from "./secret-store.ts";\nimport "../db/testing.ts";'],
   ["gateway/src/db/testing.ts", 'import { spawn } from "node:child_process";'],
   ["gateway/src/http/worker.ts", "export {};"],
   ["gateway/src/http/reading.ts", 'new Worker(new URL("./worker.ts", import.meta.url));'],

@@ -26,7 +26,7 @@ const SLOW = [
   "e2e/hostile/floods.test.ts",
   "e2e/examples/examples.test.ts",
   "e2e/console/journeys/operator.test.ts",
-  "e2e/console/playground-page.test.ts",
+  "e2e/console/playground.test.ts",
   "e2e/clients/matrix.test.ts",
   "e2e/console/sign-in.test.ts",
   "e2e/deployment.test.ts",
