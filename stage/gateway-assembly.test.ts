@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openTestMailbox } from "../gateway/src/accounts/testing/mail-server.ts";
 import { DAY_MS, HOUR_MS } from "../gateway/src/base/time.ts";
-import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing-limits.ts";
+import { findValkeyServer, type TestValkeyServer } from "../gateway/src/limits/testing-limits.ts";
 import { openHostAccount } from "./builder-and-host-accounts.ts";
 import { type NatsPlane, skipWithoutNats } from "./dispatch-planes.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
@@ -41,7 +41,7 @@ describe("the gateway's readiness check", () => {
       const stage = await openStage({ as: "in-process", limits: "valkey", clock: "running", env });
       t.after(() => stage.close());
       assert.equal((await readyOf(stage)).code, 200);
-      await (stage.shared.valkey as TestServer).kill();
+      await (stage.shared.valkey as TestValkeyServer).kill();
       await eventually("the gateway notices", async () => (await readyOf(stage)).dependencies.limits === "away");
       assert.equal((await readyOf(stage)).code, code);
     });

@@ -22,7 +22,7 @@ import {
   answerHonestly,
   applyToMarkedPrompts,
   BEHAVIOUR_PROMPT_MARK,
-  doNothing,
+  finishWithoutOutput,
   giveConstantAnswer,
   HONEST_ANSWER,
   ignoreStopStrings,
@@ -110,7 +110,7 @@ describe("quarantine, probation and payment of nodes", () => {
   });
 
   test("an empty answer by the only node of a model is free for the builder, and the node earns nothing", async () => {
-    const node = await join("small-8b", applyToMarkedPrompts(doNothing));
+    const node = await join("small-8b", applyToMarkedPrompts(finishWithoutOutput));
     for (let i = 0; i < MANY; i++) {
       const { status, response, text, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
       assert.deepEqual([status, findAnswerText(response, text)], [200, ""]);
@@ -122,7 +122,7 @@ describe("quarantine, probation and payment of nodes", () => {
   });
 
   test("a node without output is quarantined and never paid, while an honest node answers every request", async () => {
-    const idler = await join("small-8b", doNothing);
+    const idler = await join("small-8b", finishWithoutOutput);
     const worker = await join(
       "small-8b",
       answerHonestly(() => HONEST_ANSWER, { delayMs: 20 }),

@@ -5,7 +5,7 @@
  */
 import type { AccountServices } from "./accounts/services.ts";
 import { type AccountSettings, openAccountServices } from "./assemble/accounts.ts";
-import type { CloseFunction, Context } from "./assemble/assembly-context.ts";
+import type { AssemblyContext, CloseFunction } from "./assemble/assembly-context.ts";
 import { type BackgroundJobSettings, startBackgroundJobs } from "./assemble/background-jobs.ts";
 import { type DrainTimes, drainGateway } from "./assemble/drain.ts";
 import { startNodeSupervision } from "./assemble/nodes-and-dispatch.ts";
@@ -87,7 +87,7 @@ export async function assemble(
 ): Promise<RunningGateway | ListeningGateway> {
   const { clock, random, newId, gatewayId, log, listener } = ports;
   const stack: CloseFunction[] = [() => ports.close()];
-  const context: Context = { clock, random, newId, gatewayId, log, onClose: (stop) => void stack.push(stop) };
+  const context: AssemblyContext = { clock, random, newId, gatewayId, log, onClose: (stop) => void stack.push(stop) };
   const close = (): Promise<void> => closeAll(stack);
   const onClosed = (stop: CloseFunction): void => void stack.unshift(stop);
   try {
@@ -137,7 +137,7 @@ interface Front {
 
 /** Opens parts that only a listening gateway needs: sign-in and metrics. */
 async function openFront(
-  context: Context,
+  context: AssemblyContext,
   settings: AccountSettings & NotificationSettings,
   { listener, ...ports }: ExternalInterfaces & { listener: Listener },
 ): Promise<Front> {
@@ -160,7 +160,7 @@ interface Opened {
 }
 
 function running(
-  { clock, log, newId }: Context,
+  { clock, log, newId }: AssemblyContext,
   settings: Pick<Settings, "drain">,
   { serving, trust, deployment, doors, close }: Opened,
 ): RunningGateway {

@@ -66,7 +66,7 @@ export function applyToMarkedPrompts(behaviour: Behaviour): Behaviour {
 }
 
 /** Accepts the job and immediately reports that it is done, without output. */
-export const doNothing: Behaviour = (job) => {
+export const finishWithoutOutput: Behaviour = (job) => {
   job.accept();
   job.done();
 };

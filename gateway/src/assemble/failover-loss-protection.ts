@@ -22,7 +22,7 @@ import type { Spool } from "../ledger/spool.ts";
 import { parsePayload } from "../plane/deployment/ask-running-gateways.ts";
 import { DATABASE_HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import type { DatabaseAccess } from "./port-interfaces.ts";
 
 /** How often gateways tell each other which database timeline they follow. */
@@ -60,7 +60,7 @@ export type Journals = Record<"requests" | "changes", Journal>;
 
 /** Undefined if the database's history is not followed, because then nothing would read the journals. */
 export function openJournals(
-  { clock, log, onClose }: Context,
+  { clock, log, onClose }: AssemblyContext,
   { replayWindowMs: windowMs }: HistorySettings,
   { spool, store }: { spool: Spool; store: DatabaseAccess },
 ): Journals | undefined {
@@ -110,7 +110,7 @@ interface Loss {
  * earlier run stopped while it entered commits again that a failover had lost, that is finished first.
  */
 export async function followDatabaseHistory(
-  context: Context,
+  context: AssemblyContext,
   { store, journals, ledger }: Following,
 ): Promise<() => HistoryLossMetrics> {
   const { log, clock, gatewayId } = context;
@@ -259,7 +259,7 @@ const Told = z.object({ system: z.string(), timeline: z.int() });
  * failover itself.
  */
 export function exchangeDatabaseTimelines(
-  { clock, onClose }: Context,
+  { clock, onClose }: AssemblyContext,
   lineage: DatabaseLineage,
   plane: DispatchPlane,
 ): void {

@@ -17,7 +17,7 @@ import { type HoldLeases, openHoldLeases } from "../ledger/leases.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool, type Spool } from "../ledger/spool.ts";
 import { openSpoolReplay } from "../ledger/spool-replay.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import {
   followDatabaseHistory,
   type HistoryLossMetrics,
@@ -56,7 +56,7 @@ export interface LedgerAndSpool {
 }
 
 export async function openLedgerAndSpool(
-  context: Context,
+  context: AssemblyContext,
   settings: MoneySettings,
   { store, spool: place }: { store: DatabaseAccess; spool: SpoolPlace },
 ): Promise<LedgerAndSpool> {
@@ -120,7 +120,7 @@ export async function openLedgerAndSpool(
   return { ledger, leases, ...records, journals, losses, isSpoolEmpty };
 }
 
-async function openOwnSpool({ gatewayId, clock, log }: Context, place: SpoolPlace): Promise<Spool> {
+async function openOwnSpool({ gatewayId, clock, log }: AssemblyContext, place: SpoolPlace): Promise<Spool> {
   const { isAlive: _, ...where } = place;
   try {
     return await openSpool({ ...where, gatewayId, clock, log });

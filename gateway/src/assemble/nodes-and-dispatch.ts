@@ -17,7 +17,7 @@ import { type OperatorCanariesByModel, openCanarySource } from "../trust/canary-
 import type { GenerateCanary } from "../trust/generated-canaries.ts";
 import type { QuarantineVerdict } from "../trust/reliability.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 
 export interface FleetSettings {
   dispatchDeadlineMs: number;
@@ -58,7 +58,7 @@ export interface Dispatch {
 }
 
 export function openDispatch(
-  { clock, random, log, gatewayId, onClose }: Context,
+  { clock, random, log, gatewayId, onClose }: AssemblyContext,
   { dispatchDeadlineMs: deadlineMs, jobMsMax }: Pick<FleetSettings, "dispatchDeadlineMs" | "jobMsMax">,
   { plane, fleet, broadcast, checksOf }: Needs & { checksOf: CountNodeChecks },
 ): Dispatch {
@@ -109,7 +109,7 @@ interface TrustNeeds extends Needs {
  * revocation.
  */
 export async function startNodeSupervision(
-  { clock, random, newId, log, onClose }: Context,
+  { clock, random, newId, log, onClose }: AssemblyContext,
   {
     autoQuarantine: automatic,
     secretCanaries: secrets,
@@ -158,7 +158,7 @@ export interface QuarantineContext {
   fleet: Fleet;
   broadcast: Broadcast;
   enforce: Enforce;
-  log: Context["log"];
+  log: AssemblyContext["log"];
 }
 
 export async function quarantineNode(
@@ -186,7 +186,7 @@ async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
 
 interface Leaving {
   nodeId: string;
-  clock: Context["clock"];
+  clock: AssemblyContext["clock"];
   /** Functions that cancel the waits for retired nodes' last jobs. `whenIdle` adds and removes its own. */
   leaving: Set<() => void>;
 }

@@ -13,7 +13,7 @@ import { PEPPERS_MIGRATION } from "../keys/peppers.ts";
 import type { SecretsOptions } from "../keys/secret-store.ts";
 import { createAbsentPlane } from "../plane/absent-plane.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import { exchangeDatabaseTimelines } from "./failover-loss-protection.ts";
 import { type LedgerAndSpool, type MoneySettings, openLedgerAndSpool } from "./ledger-and-spool.ts";
 import { type Dispatch, type FleetSettings, openDispatch } from "./nodes-and-dispatch.ts";
@@ -43,7 +43,7 @@ export interface RequestPipeline {
 type RequestPipelinePorts = Pick<ExternalInterfaces, "store" | "models" | "plane" | "limits" | "spool" | "tracing">;
 
 export async function openRequestPipeline(
-  context: Context,
+  context: AssemblyContext,
   settings: RequestPipelineSettings,
   ports: RequestPipelinePorts,
   traffic: Pick<TrafficMetrics, "watch" | "limitsUnavailable">,
@@ -102,7 +102,7 @@ export async function openRequestPipeline(
 }
 
 export function makeKeyOptions(
-  { clock, random, newId, log }: Context,
+  { clock, random, newId, log }: AssemblyContext,
   { current: pepper, old, next }: RotatingSecret,
   { pool, broadcast, schema }: DatabaseAccess,
 ): SecretsOptions {

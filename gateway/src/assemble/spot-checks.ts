@@ -17,7 +17,7 @@ import {
   type SpotChecks,
 } from "../trust/spot-checks/checker.ts";
 import { countNodeChecks, openCheckStore, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import {
   type CountNodeChecks,
   type Dispatch,
@@ -46,7 +46,7 @@ export interface DeferredSpotChecks extends AnswerSpotChecks {
 
 const NOTHING: CheckCounts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
 
-export function openDeferredSpotChecks(context: Context, settings: Settings): DeferredSpotChecks {
+export function openDeferredSpotChecks(context: AssemblyContext, settings: Settings): DeferredSpotChecks {
   const { log, clock, random, newId, onClose } = context;
   let checks: SpotChecks | undefined;
   let statistics: NodeStatistics = { isOdd: () => false, isUnreliable: () => false };

@@ -4,7 +4,7 @@
  */
 
 import { createHmac } from "node:crypto";
-import type { Context } from "../assemble/assembly-context.ts";
+import type { AssemblyContext } from "../assemble/assembly-context.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
@@ -46,7 +46,7 @@ interface WorkerPlace {
   limits?: Limits;
 }
 
-export type BuildContext = Omit<GatewayBuildOptions, "clock"> & Context;
+export type BuildContext = Omit<GatewayBuildOptions, "clock"> & AssemblyContext;
 
 /**
  * Secrets derived from the pepper, so that gateways with the same pepper share them and operators need not store them.

@@ -7,7 +7,7 @@
 
 import type { CancelSignal } from "../base/cancel-signal.ts";
 import type { Clock } from "../base/clock.ts";
-import { AccountLoads, type SharedLoads } from "./exchange/account-loads.ts";
+import { AccountLoads, type SharedAccountLoads } from "./exchange/account-loads.ts";
 import { RecentDemand, RequestsInService, serveFairly } from "./fair-shares.ts";
 import type { RequiredNodeProperties } from "./node-index.ts";
 import type { Roster } from "./roster.ts";
@@ -37,7 +37,7 @@ interface Waiting extends Wanted {
 
 interface QueueOptions {
   /** Exchanges the number of each account's requests with the other gateways. Undefined: this is the only gateway. */
-  shareLoads?: ((loads: SharedLoads) => void) | undefined;
+  shareLoads?: ((loads: SharedAccountLoads) => void) | undefined;
   roster: Roster;
   clock: Clock;
   waitingMax: number;

@@ -6,7 +6,7 @@ import { Fault } from "../faults.ts";
 import type { HoldOutcome } from "../ledger/hold.ts";
 import { computeHoldAmount } from "../ledger/request-costs.ts";
 import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
-import { type Metering, openMetering } from "../metering/metering.ts";
+import { openTokenMetering, type TokenMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { completions } from "../routes/openai/completions.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
@@ -26,10 +26,10 @@ const CLIENTS = {
 
 describe("admission of prompts by the context limit", () => {
   let catalogue: Catalogue;
-  let metering: Metering;
+  let metering: TokenMetering;
   before(async () => {
     catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
-    metering = await openMetering({ log: createLog("silent") });
+    metering = await openTokenMetering({ log: createLog("silent") });
   });
   after(() => metering.close());
 

@@ -87,7 +87,7 @@ export function computeOutputTokensLeft(
   return Math.max(0, Math.min(cap, model.contextLimit - promptTokens));
 }
 
-export interface Hold {
+export interface PlacedHold {
   id: Uuid;
   amount: Pico;
 }
@@ -103,7 +103,7 @@ export async function placeHold(
     meter: TokenMeter;
     promptTokens: number;
   },
-): Promise<Hold> {
+): Promise<PlacedHold> {
   const { call, key, endpoint, ask, model, meter, promptTokens } = parts;
   const amount = computeHoldAmount(model.prices, { prompt: promptTokens, outputMax: computeOutputCap(model, ask) });
   const outcome = await gw.ledger.hold({

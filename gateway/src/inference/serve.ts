@@ -12,7 +12,7 @@ import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { OutputCount, TokenMeter } from "../metering/token-meter.ts";
-import { computeOutputCap, computeOutputTokensLeft, type Hold, placeHold } from "./admit.ts";
+import { computeOutputCap, computeOutputTokensLeft, type PlacedHold, placeHold } from "./admit.ts";
 import type { Call, CountedRequest } from "./call-interface.ts";
 import {
   type Caller,
@@ -139,7 +139,7 @@ interface Order {
 }
 
 interface Work extends Along, Order {
-  hold: Hold;
+  hold: PlacedHold;
   job: () => Job;
 }
 

@@ -6,7 +6,7 @@ import type { KeyHolder } from "../keys/secret-store.ts";
 import { computeChargeAmount } from "../ledger/request-costs.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { OutputCount } from "../metering/token-meter.ts";
-import type { Hold } from "./admit.ts";
+import type { PlacedHold } from "./admit.ts";
 import type { Call } from "./call-interface.ts";
 import type { RequestEnding } from "./request-endings.ts";
 import type { RequestPathDependencies } from "./request-path-dependencies.ts";
@@ -16,7 +16,7 @@ interface Closing {
   key: KeyHolder;
   endpoint: EndpointName;
   model: ActiveModel;
-  hold: Hold;
+  hold: PlacedHold;
   promptTokens: number;
   counts: OutputCount;
   result: DispatchResult;

@@ -16,7 +16,7 @@ import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { recordLastUse } from "./last-used.ts";
 import { matchPepper, type Peppers } from "./peppers.ts";
-import { openRehashing } from "./rehashing.ts";
+import { openSecretRehashing } from "./rehashing.ts";
 import { bearerToken, computeCacheKey, extractTokenReference, makeSecret, type SecretPrefix } from "./secret-format.ts";
 
 const REMEMBER_MS = 60_000;
@@ -187,7 +187,7 @@ export function openSecretStore<Record extends SecretRecord>(
 ): OpenSecrets<Record> {
   const { pool, pepper, clock, random, newId, broadcast } = options;
   const lastUsed = recordLastUse(table, options);
-  const rehashing = openRehashing(table, options);
+  const rehashing = openSecretRehashing(table, options);
   const record = `select k.id, k.account_id as "accountId", k.name, k.reference, k.created_at as "createdAt",
     k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt" ${columns} from ${table} k ${from}`;
   const finding = (name: string, withPepper: string) => ({

@@ -93,7 +93,7 @@ export async function openWorkersLimitsFixture(): Promise<LimitsFixture> {
   };
 }
 
-export async function openValkeyLimitsFixture(server: TestServer): Promise<LimitsFixture> {
+export async function openValkeyLimitsFixture(server: TestValkeyServer): Promise<LimitsFixture> {
   const clock = manualClock(START_MS);
   const prefix = `test-${randomBytes(6).toString("hex")}`;
   const gateways = new Set<Limits>();
@@ -137,7 +137,7 @@ export async function openValkeyLimitsFixture(server: TestServer): Promise<Limit
   };
 }
 
-export interface TestServer {
+export interface TestValkeyServer {
   url: string;
   /** Kills the server as a crash would, and removes its data. */
   kill(): Promise<void>;
@@ -161,7 +161,7 @@ export function findValkeyServer(): string | undefined {
 }
 
 /** Starts a server that ends when the test's process ends. */
-export async function startValkeyServer(binary: string, settings: string[] = []): Promise<TestServer> {
+export async function startValkeyServer(binary: string, settings: string[] = []): Promise<TestValkeyServer> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-limits-"));
   const url = join(directory, "socket");
   const server = createProcess({

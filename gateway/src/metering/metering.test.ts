@@ -4,7 +4,7 @@ import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { createLog } from "../base/log.ts";
-import { openMetering } from "./metering.ts";
+import { openTokenMetering } from "./metering.ts";
 import { packPrompt, unpackPrompt } from "./prompt-for-worker.ts";
 import type { Prompt, TokenMeter } from "./token-meter.ts";
 import { TOKENIZERS } from "./tokenizers.ts";
@@ -13,7 +13,7 @@ const log = createLog("silent");
 const LIMIT = 1_000_000;
 
 describe("token metering", async () => {
-  const metering = await openMetering({ log });
+  const metering = await openTokenMetering({ log });
   after(() => metering.close());
   const meterOf = (name: string): TokenMeter => {
     const meter = metering.meter(name);

@@ -21,7 +21,7 @@ interface MeteringOptions {
   workersMax?: number;
 }
 
-export interface Metering {
+export interface TokenMetering {
   meter(tokenizerName: string): TokenMeter | undefined;
   readonly names: readonly string[];
   /** The tokenizers' tables in shared memory, so that other threads can count too. */
@@ -29,7 +29,7 @@ export interface Metering {
   close(): Promise<void>;
 }
 
-export async function openMetering(options: MeteringOptions): Promise<Metering> {
+export async function openTokenMetering(options: MeteringOptions): Promise<TokenMetering> {
   const { log, workersMax = Math.min(2, availableParallelism()) } = options;
   const tables = new Map<TokenizerName, TokenizerTables>();
   for (const name of TOKENIZER_NAMES) tables.set(name, await loadTables(name));

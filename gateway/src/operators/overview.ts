@@ -35,7 +35,7 @@ const TrafficHour = row({
   charge: column.pico,
 });
 type TrafficHour = z.infer<typeof TrafficHour>;
-export type Traffic = Omit<TrafficHour, "hour">;
+export type PlatformTraffic = Omit<TrafficHour, "hour">;
 
 /** The number of nodes that may serve a model according to their records, whether connected or not. */
 const ReadyNodes = row({ model: z.string(), nodes: column.count });

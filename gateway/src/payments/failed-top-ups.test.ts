@@ -11,7 +11,7 @@ import type { SaleRecord, SavedCard } from "@tollgate/demo-provider/sale-record.
 import { dollars } from "../base/money.ts";
 import { MINUTE_MS } from "../base/time.ts";
 import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing-payments.ts";
-import { openTopUpRig, type TopUpRig, WANTED } from "./testing-top-ups.ts";
+import { openTopUpRig, type TopUpRig, WANTED_TOP_UP_SETTINGS } from "./testing-top-ups.ts";
 
 let t: TopUpRig;
 before(async () => {
@@ -65,7 +65,7 @@ describe("a failed automatic top-up", () => {
     const id = await t.account({ last4: "0341" });
     await t.run();
     assert.equal((await t.gateway().topUps.of(id))?.failure, "declined");
-    await t.gateway().topUps.set(id, { ...WANTED, enabled: false });
+    await t.gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, enabled: false });
     const kept = await t.gateway().topUps.of(id);
     assert.deepEqual([kept?.enabled, kept?.failure, kept?.failedAt], [false, null, null]);
   });
@@ -74,7 +74,7 @@ describe("a failed automatic top-up", () => {
     const id = await t.account({ last4: "0341" });
     await t.run();
     await t.saveCard(id, "4242");
-    await t.gateway().topUps.set(id, { ...WANTED, enabled: true });
+    await t.gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, enabled: true });
     assert.equal((await t.gateway().topUps.of(id))?.failure, null);
     await t.run();
     assert.equal(await t.dollarsOf(id), 0);

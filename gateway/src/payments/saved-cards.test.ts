@@ -6,7 +6,7 @@ import type { SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { MINUTE_MS } from "../base/time.ts";
 import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing-payments.ts";
-import { openTopUpRig, type TopUpRig, WANTED } from "./testing-top-ups.ts";
+import { openTopUpRig, type TopUpRig, WANTED_TOP_UP_SETTINGS } from "./testing-top-ups.ts";
 
 let t: TopUpRig;
 before(async () => {
@@ -29,14 +29,14 @@ describe("a saved card", () => {
       );
     await again(t.clock.now() / 1000 - 5);
     assert.deepEqual(await t.gateway().method(id), { method: card.id, brand: "visa", last4: "4242" });
-    await t.gateway().topUps.set(id, { ...WANTED, enabled: true });
+    await t.gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, enabled: true });
     t.clock.advance(5_000);
     assert.equal(await t.gateway().removeMethod(id), true);
     assert.equal(card.customer, null);
     await again(t.clock.now() / 1000 - 10);
     assert.equal(await t.gateway().method(id), undefined);
     assert.equal(await t.enabled(id), false);
-    assert.equal(await t.gateway().topUps.set(id, { ...WANTED, enabled: true }), false);
+    assert.equal(await t.gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, enabled: true }), false);
     assert.equal(await t.gateway().removeMethod(id), false);
     await t.run();
     assert.equal(t.intents(id).length, 0);

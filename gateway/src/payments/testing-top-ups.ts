@@ -17,7 +17,7 @@ interface Wanted {
   mark: Pico;
   monthMax: Pico;
 }
-export const WANTED: Wanted = { amount: dollars(20), mark: dollars(5), monthMax: dollars(1000) };
+export const WANTED_TOP_UP_SETTINGS: Wanted = { amount: dollars(20), mark: dollars(5), monthMax: dollars(1000) };
 
 export type TopUpRig = Awaited<ReturnType<typeof openTopUpRig>>;
 
@@ -70,7 +70,7 @@ export async function openTopUpRig() {
         [id, `${id}@example.test`],
       );
       await saveCard(id, last4);
-      assert.ok(await gateway().topUps.set(id, { ...WANTED, ...wanted, enabled: true }));
+      assert.ok(await gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, ...wanted, enabled: true }));
       return id;
     },
     /** Runs the top-up job of every gateway at the same time. */

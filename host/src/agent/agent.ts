@@ -11,7 +11,7 @@ import {
 } from "@tollgate/protocol/nats-subjects.ts";
 import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
 import { type Clock, sleep } from "../clock.ts";
-import type { Availability, Engine } from "../engines/engine.ts";
+import type { Engine, EngineAvailability } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
 import type { AgentSnapshot, AgentState } from "./agent-snapshot.ts";
 import { EventLoopTurnQueue } from "./event-loop-turn-queue.ts";
@@ -64,7 +64,7 @@ export class Agent {
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
   /** What the engine offers now (models, slots), limited to the models that the host elected (chose). */
-  #now: Availability;
+  #now: EngineAvailability;
   #linkState: Exclude<AgentState, "draining"> = "connecting";
   #notifyDue = false;
   #stopWatching: (() => void) | undefined;
@@ -186,7 +186,7 @@ export class Agent {
     return new Promise((resolve) => this.#idlers.add(resolve));
   }
 
-  #engineChanged(now: Availability): void {
+  #engineChanged(now: EngineAvailability): void {
     const before = this.#now;
     this.#now = this.#elected(now);
     const { models, slots, slotsMax } = this.#now;
@@ -206,7 +206,7 @@ export class Agent {
   }
 
   /** Limits the engine's offer to the elected models. If none of them is reachable, the node announces no slots. */
-  #elected({ models, ...room }: Availability): Availability {
+  #elected({ models, ...room }: EngineAvailability): EngineAvailability {
     const served = this.#options.models.filter((model) => models.includes(model));
     return served.length === 0 ? { models: served, slots: 0 } : { models: served, ...room };
   }

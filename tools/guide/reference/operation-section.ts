@@ -13,7 +13,7 @@ import {
 } from "@tollgate/api/openapi/openapi-types.ts";
 import type { CallExamples } from "../../../gateway/src/site/reference/api-documents.ts";
 import { type Html, html, inlineMarkdown, renderMarkdown } from "../../../gateway/src/site/reference/html-template.ts";
-import { codeFigure, type Sample, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
+import { type CodeSample, codeFigure, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
 import { findCaption, highlight } from "../highlight.ts";
 import { createSamples } from "./code-samples.ts";
 import { describeType, listFields } from "./fields-list.ts";
@@ -91,7 +91,7 @@ function shownExample({ summary, value }: Example): Html {
 }
 
 /** Renders samples: a single one as an ordinary code block, several as tabs. */
-function example(label: string, samples: Sample[]): Html {
+function example(label: string, samples: CodeSample[]): Html {
   const [only, second] = samples;
   return only !== undefined && second === undefined
     ? codeFigure(`${label} with curl`, highlight("curl", only.text), "curl")

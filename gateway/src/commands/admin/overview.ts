@@ -5,7 +5,7 @@ import { type Column, formatProperties, formatTable } from "@tollgate/terminal/t
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import { type Pico, pico, ZERO } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
-import { openOverview, type PlatformTotals, type Traffic } from "../../operators/overview.ts";
+import { openOverview, type PlatformTotals, type PlatformTraffic } from "../../operators/overview.ts";
 import type { AdminRun } from "./admin-run.ts";
 import { formatDollars } from "./format-dollars.ts";
 
@@ -42,7 +42,7 @@ export async function showOverview({ pool, clock, json, print, flags, terminal }
 
 interface Facts {
   ready: { model: string; nodes: number }[];
-  traffic: Traffic[];
+  traffic: PlatformTraffic[];
   days: number;
 }
 
@@ -65,7 +65,7 @@ function textOf(totals: PlatformTotals, { ready, traffic, days }: Facts, termina
   return traffic.length === 0 ? numbers : `${numbers}\n\n${formatTable(COLUMNS, traffic, terminal)}`;
 }
 
-const COLUMNS: Column<Traffic>[] = [
+const COLUMNS: Column<PlatformTraffic>[] = [
   { title: "OUTCOME", cell: ({ outcome }) => outcome },
   { title: "REQUESTS", align: "right", cell: ({ requests }) => requests },
   { title: "TOKENS IN", align: "right", cell: ({ promptTokens }) => promptTokens },
@@ -75,9 +75,9 @@ const COLUMNS: Column<Traffic>[] = [
 
 const named = (parts: string[]): string => parts.join(", ") || "none";
 
-function byOutcome(hours: Traffic[]): Traffic[] {
+function byOutcome(hours: PlatformTraffic[]): PlatformTraffic[] {
   return [...Map.groupBy(hours, ({ outcome }) => outcome)].map(([outcome, rows]) => {
-    const sum = (of: (row: Traffic) => number): number => rows.reduce((total, row) => total + of(row), 0);
+    const sum = (of: (row: PlatformTraffic) => number): number => rows.reduce((total, row) => total + of(row), 0);
     return {
       outcome,
       requests: sum(({ requests }) => requests),

@@ -74,7 +74,7 @@ export class AccountLoads {
 }
 
 /** The methods through which gateways exchange their counts. */
-export type SharedLoads = Pick<AccountLoads, "own" | "ownOf" | "told" | "onChange">;
+export type SharedAccountLoads = Pick<AccountLoads, "own" | "ownOf" | "told" | "onChange">;
 
 type LoadTable = Map<string, Map<string, AccountLoad>>;
 

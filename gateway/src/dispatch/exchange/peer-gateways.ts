@@ -11,7 +11,7 @@ import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log
 import { PEERS_SUBJECT, peerSubject } from "../../plane/gateway-subjects.ts";
 import type { DispatchPlane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
-import { type AccountLoadsByModel, REPORTED_LOADS_MAX, type SharedLoads } from "./account-loads.ts";
+import { type AccountLoadsByModel, REPORTED_LOADS_MAX, type SharedAccountLoads } from "./account-loads.ts";
 import {
   type PeerItemsByTopicAndNode,
   type PeerMessage,
@@ -51,7 +51,7 @@ export interface PeerGateways {
   /** The highest number of slots for the model that another gateway reported within the last minute. */
   slotsTold(model: string): number;
   /** Starts to exchange the number of each account's requests with the other gateways. */
-  readonly shareLoads: (loads: SharedLoads) => void;
+  readonly shareLoads: (loads: SharedAccountLoads) => void;
   /** Starts to exchange a topic with the other gateways. Returns a function that reports an observation. */
   exchange<Item>(topic: PeerTopic<Item>): ReportItem<Item>;
   close(): void;
@@ -79,7 +79,7 @@ class OpenPeers implements PeerGateways {
   readonly #topics: OpenTopic[] = [];
   /** Nodes on which this gateway's number of jobs changed since its previous message. */
   readonly #worked = new Set<string>();
-  #loads: SharedLoads | undefined;
+  #loads: SharedAccountLoads | undefined;
   /** By model: accounts whose number of requests at this gateway changed since its previous message. */
   readonly #loadsChanged = new Map<string, Set<string>>();
   /** Nodes that joined here, and of which the other gateways' records were not requested yet. */
@@ -124,7 +124,7 @@ class OpenPeers implements PeerGateways {
     return this.#slots.get(model)?.at(this.#options.clock.monotonic()) ?? 0;
   }
 
-  readonly shareLoads = (loads: SharedLoads): void => {
+  readonly shareLoads = (loads: SharedAccountLoads): void => {
     this.#loads = loads;
     loads.onChange((model, account) => {
       if (this.#seenAt.size === 0) return;

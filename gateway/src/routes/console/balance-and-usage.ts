@@ -6,7 +6,7 @@ import { invariant } from "../../base/invariant.ts";
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
-import { SUMS_MAX } from "../../history/hourly-sums.ts";
+import { HOURLY_SUMS_MAX } from "../../history/hourly-sums.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
 import type { Handlers, WithOptionalTime } from "../../http/serve-routes.ts";
@@ -82,8 +82,11 @@ export function balanceAndUsageHandlers(
 
 /** Limits the response size, because a long time span split by hundreds of keys would have any number of sums. */
 export function refuseTooManyHourlySums<Row>(sums: Row[]): Row[] {
-  if (sums.length <= SUMS_MAX) return sums;
-  throw ruleViolation("from", `must be later, or "to" earlier: this range would return more than ${SUMS_MAX} rows`);
+  if (sums.length <= HOURLY_SUMS_MAX) return sums;
+  throw ruleViolation(
+    "from",
+    `must be later, or "to" earlier: this range would return more than ${HOURLY_SUMS_MAX} rows`,
+  );
 }
 
 export function balanceObject({ balance, held }: AccountBalance): WithOptionalTime<z.input<typeof Balance>> {

@@ -19,7 +19,7 @@ type WithheldQuery = NonNullable<RouteRequest<"GET /node/v1/withheld">["query"]>
 export type EarningsQuery = NonNullable<RouteRequest<"GET /node/v1/earnings">["query"]>;
 
 /** The gateway's response time and its clock. */
-export interface Ping {
+export interface GatewayPing {
   elapsedMs: number;
   /** The gateway's time in Unix milliseconds, cut to the second. Undefined if the response had no date. */
   serverTimeMs: number | undefined;
@@ -28,7 +28,7 @@ export interface Ping {
 export interface GatewayClient {
   readonly address: string;
   /** Requests a public resource, to test whether a gateway answers. */
-  ping(clock: Clock): Promise<Ping>;
+  ping(clock: Clock): Promise<GatewayPing>;
   register(node: NewNode): Promise<answers.Node>;
   nodes(): Promise<answers.Node[]>;
   node(id: string): Promise<answers.Node>;
