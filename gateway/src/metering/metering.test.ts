@@ -106,9 +106,9 @@ describe("token metering", async () => {
 
   it("lets the process exit while its worker threads are idle", () => {
     const script = `
-      import { openMetering } from ${JSON.stringify(new URL("./metering.ts", import.meta.url).href)};
+      import { openTokenMetering } from ${JSON.stringify(new URL("./metering.ts", import.meta.url).href)};
       import { createLog } from ${JSON.stringify(new URL("../base/log.ts", import.meta.url).href)};
-      const metering = await openMetering({ log: createLog("silent") });
+      const metering = await openTokenMetering({ log: createLog("silent") });
       const { tokens } = await metering.meter("qwen2.5").countPrompt({ kind: "text", text: "a ".repeat(20000) }, 1e9);
       console.log(tokens);
     `;
