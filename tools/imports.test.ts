@@ -239,7 +239,7 @@ test("tests, suites and tools import only what the table of allowed imports list
     ],
     [
       "chaos/a.ts",
-      ["@tollgate/stage/b.ts", "../gateway/src/db/embedded/b.ts", "../tools/install-test-servers.ts"],
+      ["@tollgate/stage/b.ts", "../gateway/src/db/private-postgres/b.ts", "../tools/install-test-servers.ts"],
       ["../gateway/src/inference/b.ts", "../e2e/fuzz/b.ts", "../host/src/b.ts", "../tools/dashboards/run.ts"],
     ],
     [

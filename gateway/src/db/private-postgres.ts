@@ -86,7 +86,11 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
  * Finds the connection to the running server of a data directory, or undefined when none runs. For commands beside a
  * gateway: it creates nothing, and fails for a directory without a database.
  */
-export async function findPrivatePostgres({ dataDir }: { dataDir: string }): Promise<PrivatePostgres["connection"] | undefined> {
+export async function findPrivatePostgres({
+  dataDir,
+}: {
+  dataDir: string;
+}): Promise<PrivatePostgres["connection"] | undefined> {
   const known = await undefinedIfMissing(realpath(dataDir));
   const home = known && (await findClusterHome({ dataDir: known, rootPlace: ROOT_PLACE }));
   if (!home) throw new PrivatePostgresError(`${dataDir} has no database. Is it the right directory?`);

@@ -49,13 +49,6 @@ export async function readFunctions(directory: string): Promise<FunctionFile[]> 
   });
 }
 
-/**
- * One checksum of all functions. The newest migration contains it, so that every change of a function needs a new
- * migration number.
- */
-export const computeFunctionsChecksum = (files: FunctionFile[]): string =>
-  computeSha256(files.map((file) => `${file.function} ${file.sha256}\n`).join(""));
-
 export const CREATE_FUNCTION_FILE_TABLE = `create table if not exists function_file (
   name text primary key,
   sha256 text not null,

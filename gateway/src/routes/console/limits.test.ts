@@ -7,7 +7,6 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/api-limits.ts";
-import { SESSIONS_MAX } from "../../accounts/sessions.ts";
 import { parseId, type Uuid } from "../../base/ids.ts";
 import { ACTIVE_SECRETS_MAX } from "../../keys/secret-store.ts";
 import { Browser, type BrowserResponse } from "../testing/browser.ts";
@@ -137,6 +136,9 @@ test(`an identity owns at most ${ACCOUNTS_PER_IDENTITY_MAX} accounts, even if ma
   assertRefused(refused, 409, "limit_reached");
   assert.match(String(refused.body.error?.message), new RegExp(`${ACCOUNTS_PER_IDENTITY_MAX} accounts`));
 });
+
+/** The limit in gateway/sql/functions/identity_sessions_are_bounded.sql. */
+const SESSIONS_MAX = 100;
 
 describe("the sessions of an identity", () => {
   const ofIdentity = async ({ identityId }: Person): Promise<string[]> => {
