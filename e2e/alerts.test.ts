@@ -11,12 +11,12 @@ import {
   makeKey,
   openBuilderAccount,
   openHostAccount,
-} from "@tollgate/stage/accounts.ts";
+} from "@tollgate/stage/builder-and-host-accounts.ts";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, removeDataDir } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
-import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
+import { startNode } from "@tollgate/stage/nodes/start-agent.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV } from "@tollgate/stage/shared-servers.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";

@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { describeOnEveryPlane, type RunningPlane } from "@tollgate/stage/dispatch-planes.ts";
 import { readLastRecord } from "@tollgate/stage/ledger-check.ts";
-import { describeOnEveryPlane, type RunningPlane } from "@tollgate/stage/plane.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 
 /**
  * The lifetime of credentials in seconds. Agents renew after two thirds; the remaining 8 s are enough even on a very

@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
+import { type NatsPlane, openNats, skipWithoutNats as skip } from "@tollgate/stage/dispatch-planes.ts";
 import { startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
-import { type NatsPlane, openNats, skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";

@@ -5,9 +5,9 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { findErrorCode, sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import type { GatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
-import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";

@@ -5,8 +5,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type KeyTraits, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { type KeyTraits, makeKey, openBuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { keepModelBusy, makeScriptPrompt } from "@tollgate/stage/builder-requests.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import {
   convertRequestIdToUuid,
@@ -15,8 +15,8 @@ import {
   sendRawRequest,
   splitEvents,
 } from "@tollgate/stage/raw-http.ts";
-import { keepModelBusy, makeScriptPrompt } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden-answers.ts";
 
 const UNSERVED = "mid-14b";

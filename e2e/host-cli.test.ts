@@ -7,10 +7,10 @@ import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import type { Builder, Host } from "@tollgate/stage/accounts.ts";
+import type { BuilderAccount, HostAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/builder-requests.ts";
 import { waitPastMidnight } from "@tollgate/stage/calendar-periods.ts";
 import { assertBalanced, readLastRecord } from "@tollgate/stage/ledger-check.ts";
-import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
@@ -28,8 +28,8 @@ const textOf = (lines: string[]): string => lines.map((line) => `${line}\n`).joi
 
 describe("the commands of tollgate-host", () => {
   let stage: InProcessStage;
-  let builder: Builder;
-  let host: Host;
+  let builder: BuilderAccount;
+  let host: HostAccount;
   /** The terminals of all commands that were run. */
   const terminals: FakeTerminal[] = [];
   const ctrlC = Promise.withResolvers<void>();

@@ -1,10 +1,10 @@
 /** Tests how a key's settings change its requests: labels, reasoning in reasoning_content, allowed models. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { readText, splitEvents } from "@tollgate/stage/raw-http.ts";
-import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 
 const IGNORED = "x-tollgate-ignored";
 const THINKS = "reason-32b";

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import {
   createDataDir,
   type Platform,
@@ -11,7 +12,6 @@ import {
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 /** The number of long streams among a hundred: some must still run at the kill, but no more than the node has slots. */

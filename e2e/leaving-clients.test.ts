@@ -1,15 +1,15 @@
 /** A request whose client disconnects before any output is free if no node took it, and otherwise costs its prompt. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Builder } from "@tollgate/stage/accounts.ts";
+import type { BuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/builder-requests.ts";
+import { skipWithoutNats } from "@tollgate/stage/dispatch-planes.ts";
 import { assertBalanced, type RequestRecordRow } from "@tollgate/stage/ledger-check.ts";
 import { type Behaviour, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { computeHostShare } from "../gateway/src/base/testing.ts";
-import { PRICE, SLOTS } from "./request-ending.ts";
+import { NODE_SLOTS, TOKEN_PRICES } from "./request-endings-fixture.ts";
 
 describe("requests whose clients disconnect early", { concurrency: 3 }, () => {
   describe("a request whose client disconnects before the first token", clientLeavesEarly);
@@ -26,7 +26,7 @@ describe("requests whose clients disconnect early", { concurrency: 3 }, () => {
 function clientLeaves(plane: "hub" | "nats"): void {
   let stage: InProcessStage;
   before(async () => {
-    const node = { models: ["tiny-3b"], slots: SLOTS };
+    const node = { models: ["tiny-3b"], slots: NODE_SLOTS };
     stage = await openStage({ as: "in-process", plane, clock: "running", nodes: [node, node] });
   });
   after(() => stage?.close());
@@ -40,7 +40,7 @@ function clientLeaves(plane: "hub" | "nats"): void {
         { model: "tiny-3b", prompt: makeScriptPrompt(orders), ...more },
         signal,
       ).catch(() => undefined);
-    const slots = 2 * SLOTS;
+    const slots = 2 * NODE_SLOTS;
     const hogs = Array.from({ length: slots }, () => new AbortController());
     const running = hogs.map((hog) =>
       post({ tokens: 5_000, delta_ms: 500 }, { stream: true, max_tokens: 300 }, hog.signal),
@@ -76,7 +76,7 @@ function clientLeavesEarly(): void {
   const TTFT_MS = 300;
   const LEFT = "the client leaves";
   let stage: InProcessStage;
-  let builder: Builder;
+  let builder: BuilderAccount;
   let node: HandMadeNode;
   let accepted = Promise.withResolvers<void>();
   let stopClock = (): void => {};
@@ -141,7 +141,7 @@ function clientLeavesEarly(): void {
     const long = await left(6 * TTFT_MS);
     for (const { record } of [plausible, long]) {
       assert.deepEqual([record.outcome, record.completion_tokens, record.attempts], ["client_closed", 0, 1]);
-      assert.equal(BigInt(record.charge_pico), BigInt(record.prompt_tokens) * PRICE.in);
+      assert.equal(BigInt(record.charge_pico), BigInt(record.prompt_tokens) * TOKEN_PRICES.in);
       assert.ok(record.prompt_tokens > 0);
     }
     const share = computeHostShare(BigInt(plausible.record.charge_pico));

@@ -5,17 +5,17 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type CreatedKey, type KeyTraits, makeKey } from "@tollgate/stage/accounts.ts";
+import { type CreatedKey, type KeyTraits, makeKey } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { waitPastMidnight } from "@tollgate/stage/calendar-periods.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { skipWithoutNats } from "@tollgate/stage/dispatch-planes.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { readText, sendRawRequest, splitEvents } from "@tollgate/stage/raw-http.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import type { Uuid } from "../gateway/src/base/ids.ts";
-import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { findValkeyServer, type TestValkeyServer } from "../gateway/src/limits/testing-limits.ts";
 import { assertGoldenAnswer } from "./golden/golden-answers.ts";
 
 const skip = findValkeyServer() === undefined && "neither valkey-server nor redis-server is installed";
@@ -346,9 +346,9 @@ describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
   });
 
   describe("when Valkey is unreachable", { skip: GATEWAYS === 1 && "needs Valkey and NATS" }, () => {
-    let valkey: TestServer;
+    let valkey: TestValkeyServer;
     before(() => {
-      valkey = stage.shared.valkey as TestServer;
+      valkey = stage.shared.valkey as TestValkeyServer;
     });
     const servesAgain = async (key: string): Promise<void> => {
       for (const n of [0, 1]) {
@@ -405,7 +405,7 @@ test("with LIMITS_WHEN_AWAY=local, a gateway applies limits by itself while Valk
   const env = { LIMITS_WHEN_AWAY: "local" };
   const stage = await openStage({ as: "in-process", limits: "valkey", nodes: [{ models: ["tiny-3b"] }], env });
   t.after(() => stage.close());
-  const valkey = stage.shared.valkey as TestServer;
+  const valkey = stage.shared.valkey as TestValkeyServer;
   const { account } = await stage.builder();
   const { token } = await makeKey(stage.query, account);
   const { internalUrl } = stage.gateway;

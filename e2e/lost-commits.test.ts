@@ -11,17 +11,17 @@ import { after, before, describe, test } from "node:test";
 import {
   DEFAULT_CREDIT_PICO,
   HIGH_KEY_LIMITS,
-  type Host,
+  type HostAccount,
   makeKey,
   openBuilderAccount,
   openHostAccount,
-} from "@tollgate/stage/accounts.ts";
+} from "@tollgate/stage/builder-and-host-accounts.ts";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
-import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { startNode } from "@tollgate/stage/nodes/start-agent.ts";
 import { convertRequestIdToUuid } from "@tollgate/stage/raw-http.ts";
-import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV } from "@tollgate/stage/shared-servers.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
@@ -39,7 +39,7 @@ describe("a failover that lost recent commits", () => {
   let node: Process;
   let env: Record<string, string>;
   let account: string;
-  let host: Host;
+  let host: HostAccount;
   let key: string;
   before(async () => {
     dataDir = await createDataDir();

@@ -8,18 +8,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { HIGH_KEY_LIMITS } from "@tollgate/stage/accounts.ts";
+import { HIGH_KEY_LIMITS } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { findErrorCode, sendUserMessage } from "@tollgate/stage/builder-requests.ts";
+import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/dispatch-planes.ts";
 import type { Process } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced, type RequestRecordRow } from "@tollgate/stage/ledger-check.ts";
-import { createAgent, startNode } from "@tollgate/stage/nodes/agent.ts";
 import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
+import { createAgent, startNode } from "@tollgate/stage/nodes/start-agent.ts";
 import { readResponseParts, readText } from "@tollgate/stage/raw-http.ts";
-import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { explainMissingNetwork, type Network, openNetwork } from "@tollgate/stage/servers/network-namespace.ts";
 import {
-  type Builder,
-  type Host,
+  type BuilderAccount,
+  type HostAccount,
   type InProcessStage,
   NO_QUARANTINE_OR_PROBATION_ENV,
   openStage,
@@ -38,9 +38,9 @@ const ENDLESS = { tokens: 100_000, delta_ms: 20 };
 /** Sends a builder's requests. Their `orders` tell the scripted engine what to answer. */
 class Client {
   readonly #stage: InProcessStage;
-  readonly #builder: Builder;
+  readonly #builder: BuilderAccount;
 
-  constructor(stage: InProcessStage, builder: Builder) {
+  constructor(stage: InProcessStage, builder: BuilderAccount) {
     this.#stage = stage;
     this.#builder = builder;
   }
@@ -56,10 +56,10 @@ class Client {
     return response.status === 200;
   }
 
-  /** Starts a stream and resolves once `words` words of it have arrived. */
-  async stream(orders: object, more: object = {}, words = 5): Promise<Flow> {
+  /** Starts a stream and resolves once five words of it have arrived. */
+  async stream(orders: object, more: object = {}): Promise<Flow> {
     const flow = new Flow(await this.chat(orders, { stream: true, ...more }));
-    while (flow.words < words) assert.ok(await flow.read(), flow.text);
+    while (flow.words < 5) assert.ok(await flow.read(), flow.text);
     return flow;
   }
 
@@ -225,7 +225,7 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
   let network: Network;
   let stage: InProcessStage;
   let client: Client;
-  let host: Host;
+  let host: HostAccount;
   let directory: string;
   let agent: Process;
 
@@ -288,7 +288,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
   let cable: BreakableConnection;
   let stage: InProcessStage;
   let client: Client;
-  let node: { id: string; host: Host };
+  let node: { id: string; host: HostAccount };
   const cleanUp: (() => void)[] = [];
 
   before(async () => {

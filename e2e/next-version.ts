@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { copySources } from "@tollgate/stage/versions.ts";
+import { copySources } from "@tollgate/stage/source-versions.ts";
 
 export interface NextVersion {
   root: string;

@@ -5,13 +5,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Builder } from "@tollgate/stage/accounts.ts";
+import type { BuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/builder-requests.ts";
 import { waitPastMidnight } from "@tollgate/stage/calendar-periods.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage, type StageNode } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 
 const MODEL = "tiny-3b";
 
@@ -25,7 +25,7 @@ interface NodeObject {
 
 describe("the node API", () => {
   let stage: InProcessStage;
-  let builder: Builder;
+  let builder: BuilderAccount;
   let node: StageNode;
   before(async () => {
     await waitPastMidnight();

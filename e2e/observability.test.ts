@@ -13,7 +13,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
-import { makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
+import { makeKey, openBuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import {
   createDataDir,
   type Platform,
@@ -22,7 +23,6 @@ import {
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { openDatabase } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { fillVariables, formatLineName, readDashboards } from "../tools/dashboards/dashboards.ts";

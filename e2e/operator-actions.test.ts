@@ -7,12 +7,12 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { runAdminCommand } from "@tollgate/stage/admin.ts";
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { runWithinOneMinuteOrDay } from "@tollgate/stage/calendar-periods.ts";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
-import { type Builder, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { runAdminCommand } from "@tollgate/stage/run-admin-command.ts";
+import { type BuilderAccount, type HostAccount, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../gateway/src/base/ids.ts";
 import { reloadCatalogue } from "../gateway/src/commands/admin/catalogue-reload.ts";
@@ -31,8 +31,8 @@ describe("operator actions on a platform", () => {
   let operator: ConsoleClient;
   /** Owns the builder account and the host account below. */
   let owner: ConsoleClient;
-  let builder: Builder;
-  let host: Host;
+  let builder: BuilderAccount;
+  let host: HostAccount;
   /** The ID of the platform's first request. */
   let firstId: string;
   before(async () => {

@@ -6,8 +6,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type KeyTraits, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { type KeyTraits, makeKey, openBuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { sendUserMessage as askChat, makeScriptPrompt } from "@tollgate/stage/builder-requests.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import {
   convertRequestIdToUuid,
@@ -16,8 +16,8 @@ import {
   sendRawRequest,
   splitEvents,
 } from "@tollgate/stage/raw-http.ts";
-import { sendUserMessage as askChat, makeScriptPrompt } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 
 const FREE = "tiny-3b";
 const FULL = "small-8b";

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { HIGH_KEY_LIMITS, makeKey } from "@tollgate/stage/accounts.ts";
+import { HIGH_KEY_LIMITS, makeKey } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { runWithinOneMinuteOrDay } from "@tollgate/stage/calendar-periods.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { checkLedger } from "../gateway/src/ledger/check.ts";

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
-import type { Sale } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import {
   createDataDir,
   type Platform,
@@ -233,9 +233,9 @@ describe("a gateway that is killed during a payment", () => {
   });
 
   const receiver = (): string => `${platform.ready.gateway_url}/webhooks/stripe`;
-  const newSale = async (): Promise<Sale> => {
+  const newSale = async (): Promise<SaleRecord> => {
     await (await new Customer(platform).signIn(platform.ready.builder)).buy("pack_20");
-    return demo.shop.sales.at(-1) as Sale;
+    return demo.shop.sales.at(-1) as SaleRecord;
   };
 
   test("loses no payment event between receipt and commit, and credits the payment once", async () => {
@@ -309,7 +309,7 @@ describe("a gateway that is killed during a payment", () => {
   }
 
   test("credits and refunds every sale once if it is killed six times during webhooks", async () => {
-    const sales: Sale[] = [];
+    const sales: SaleRecord[] = [];
     for (let i = 0; i < 3; i++) sales.push(await newSale());
     const steps = [
       ...sales.map((sale) => () => demo.shop.pay(sale)),

@@ -9,6 +9,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import {
   createDataDir,
   isAlive,
@@ -19,7 +20,6 @@ import {
 } from "@tollgate/stage/dev-platform.ts";
 import { REPOSITORY_ROOT, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { findDatabase, openDatabase, PRIVATE_DATABASE_ENV } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 

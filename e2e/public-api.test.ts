@@ -3,6 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { makeScriptPrompt as scripted } from "@tollgate/stage/builder-requests.ts";
 import {
   assertBalanced,
   readBuilderAccount,
@@ -11,7 +12,6 @@ import {
   readPlatformAccount,
 } from "@tollgate/stage/ledger-check.ts";
 import { convertRequestIdToUuid, splitEvents } from "@tollgate/stage/raw-http.ts";
-import { makeScriptPrompt as scripted } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import OpenAI from "openai";
 import { computeHostShare } from "../gateway/src/base/testing.ts";

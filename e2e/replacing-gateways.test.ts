@@ -7,15 +7,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
+import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/builder-requests.ts";
+import { skipWithoutNats as skip } from "@tollgate/stage/dispatch-planes.ts";
 import type { GatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendSteadyRequest as askPath, CHAT_REQUEST, startSteadyLoad } from "@tollgate/stage/load/steady-load.ts";
 import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
-import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
+import { startNode } from "@tollgate/stage/nodes/start-agent.ts";
 import { readResponseParts, readText } from "@tollgate/stage/raw-http.ts";
-import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
-import type { Builder, ProcessStage } from "@tollgate/stage/stage.ts";
+import type { BuilderAccount, ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { computeHostShare } from "../gateway/src/base/testing.ts";
 
@@ -33,7 +33,7 @@ interface Look {
 
 describe("restarting, killing and stopping gateways", { skip }, () => {
   let stage: ProcessStage;
-  let builder: Builder;
+  let builder: BuilderAccount;
 
   before(async () => {
     stage = await openLoadBalancedStage();

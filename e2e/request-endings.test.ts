@@ -5,22 +5,22 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/builder-requests.ts";
+import { skipWithoutNats } from "@tollgate/stage/dispatch-planes.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { readText, splitEvents } from "@tollgate/stage/raw-http.ts";
-import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import {
   assertBilled,
   assertFree,
-  assertUnpaid,
+  assertHostUnpaid,
   assertWithheld,
-  codeOf,
-  computeDue,
-  type EndingsRig,
-  openEndingsRig,
-} from "./request-ending.ts";
+  computePriceOfRequest,
+  openRequestEndingsFixture,
+  type RequestEndingsFixture,
+  readErrorCode,
+} from "./request-endings-fixture.ts";
 
 // Runs the suites of both dispatch planes at the same time, because they mostly wait for deadlines.
 describe("the ways in which a request ends", { concurrency: 3 }, () => {
@@ -31,10 +31,10 @@ describe("the ways in which a request ends", { concurrency: 3 }, () => {
 
 function suite(plane: "hub" | "nats"): void {
   let stage: InProcessStage;
-  let rig: EndingsRig;
+  let rig: RequestEndingsFixture;
   before(async () => {
     stage = await openStage({ as: "in-process", plane, clock: "running" });
-    rig = await openEndingsRig(stage);
+    rig = await openRequestEndingsFixture(stage);
   });
   after(async () => {
     await stage.noHolds();
@@ -128,7 +128,7 @@ function suite(plane: "hub" | "nats"): void {
   test("a request whose node fails is billed for its prompt and output, and the host's share is withheld", async () => {
     const end = await rig.ending({ tokens: 20, fail_after: 5 });
     assert.deepEqual(
-      [end.response.status, codeOf(end.text), end.record.outcome],
+      [end.response.status, readErrorCode(end.text), end.record.outcome],
       [502, "upstream_failed", "upstream_failed"],
     );
     assert.equal(end.response.headers.get("x-should-retry"), "false");
@@ -149,7 +149,7 @@ function suite(plane: "hub" | "nats"): void {
     assert.equal(end.response.status, 200);
     const seen = splitEvents(end.text);
     assert.deepEqual(Object.keys(JSON.parse(seen.at(-1) as string)), ["error"]);
-    assert.equal(codeOf(seen.at(-1) as string), "upstream_failed");
+    assert.equal(readErrorCode(seen.at(-1) as string), "upstream_failed");
     assert.ok(!seen.includes("[DONE]") && !seen.some((event) => event.includes('"finish_reason":"')));
     assert.equal(end.record.http_status, 502);
     assertWithheld(end, "node_failed");
@@ -157,7 +157,7 @@ function suite(plane: "hub" | "nats"): void {
 
   test("a stream whose node loses its connection ends at once with upstream_stall, and the node reconnects", async () => {
     const end = await rig.ending({ tokens: 20, drop_after: 4 }, { stream: true });
-    assert.equal(codeOf(splitEvents(end.text).at(-1) as string), "upstream_stall");
+    assert.equal(readErrorCode(splitEvents(end.text).at(-1) as string), "upstream_stall");
     assertWithheld(end, "node_silent");
     await eventually("both nodes are back", async () => {
       const answers = await Promise.all(Array.from({ length: 4 }, () => rig.post({ text: "x", delta_ms: 50 })));
@@ -169,7 +169,7 @@ function suite(plane: "hub" | "nats"): void {
     for (const fault of [{ garbage: true }, { garbage_after: 5 }]) {
       const end = await rig.ending({ tokens: 20, ...fault });
       assert.deepEqual(
-        [end.response.status, codeOf(end.text), end.record.outcome],
+        [end.response.status, readErrorCode(end.text), end.record.outcome],
         [502, "upstream_failed", "upstream_failed"],
       );
       assert.equal(end.response.headers.get("x-should-retry"), "false");
@@ -182,24 +182,24 @@ function suite(plane: "hub" | "nats"): void {
 
   test("a stream whose node sends malformed frames is billed for the output that reached the client, and the host is not paid", async () => {
     const before = await rig.ending({ tokens: 20, garbage: true }, { stream: true });
-    assert.equal(codeOf(splitEvents(before.text).at(-1) as string), "upstream_failed");
+    assert.equal(readErrorCode(splitEvents(before.text).at(-1) as string), "upstream_failed");
     assertFree(before);
     // The pace ensures that words reach the client before the malformed frame.
     const end = await rig.ending({ text: "one two three four", delta_ms: 50, garbage_after: 3 }, { stream: true });
     const seen = splitEvents(end.text);
-    assert.equal(codeOf(seen.at(-1) as string), "upstream_failed");
+    assert.equal(readErrorCode(seen.at(-1) as string), "upstream_failed");
     const text = seen.slice(0, -1).map((event) => JSON.parse(event).choices[0].delta.content);
     assert.equal(text.join(""), "one two three");
     assert.match(end.text, /output delivered so far are billed/);
     assert.deepEqual([end.record.outcome, end.record.completion_tokens], ["upstream_failed", 3]);
-    assertUnpaid(end);
+    assertHostUnpaid(end);
   });
 
   test("a request for a model that no connected node serves gets a 503 at once, is free and is recorded", async () => {
     for (const stream of [false, true]) {
       const end = await rig.ending({ text: "x" }, { model: "mid-14b", stream });
       assert.equal(end.response.status, stream ? 200 : 503);
-      assert.equal(codeOf(stream ? (splitEvents(end.text).at(-1) as string) : end.text), "no_capacity");
+      assert.equal(readErrorCode(stream ? (splitEvents(end.text).at(-1) as string) : end.text), "no_capacity");
       if (!stream) assert.equal(end.response.headers.get("retry-after"), "1");
       assert.deepEqual([end.record.outcome, end.record.http_status, end.record.attempts], ["no_capacity", 503, 0]);
       assertFree(end);
@@ -217,7 +217,7 @@ function suite(plane: "hub" | "nats"): void {
     assert.ok(record);
     assert.equal(record.outcome, "client_closed");
     assert.ok(record.completion_tokens > 0 && record.completion_tokens < 5_000);
-    assert.equal(before - (await stage.balance(rig.builder.account)), computeDue(record));
+    assert.equal(before - (await stage.balance(rig.builder.account)), computePriceOfRequest(record));
     await eventually("no node runs it", async () => (await rig.stats()).every(({ busy }) => busy === 0));
   });
 
@@ -231,7 +231,7 @@ function suite(plane: "hub" | "nats"): void {
 
     test("a request whose nodes both fall silent after some output is billed for it, and the host's share is withheld", async () => {
       const end = await rig.ending({ tokens: 20, stall_after: 4 });
-      assert.deepEqual([end.response.status, codeOf(end.text), end.record.attempts], [502, "upstream_stall", 2]);
+      assert.deepEqual([end.response.status, readErrorCode(end.text), end.record.attempts], [502, "upstream_stall", 2]);
       assert.equal(end.response.headers.get("x-should-retry"), "false");
       assert.ok(end.record.completion_tokens > 0);
       assertWithheld(end, "node_silent");
@@ -240,7 +240,7 @@ function suite(plane: "hub" | "nats"): void {
     test("a request whose nodes both send nothing is free", async () => {
       const end = await rig.ending({ tokens: 20, stall_after: 0 });
       assert.deepEqual(
-        [end.response.status, codeOf(end.text), end.record.outcome],
+        [end.response.status, readErrorCode(end.text), end.record.outcome],
         [502, "upstream_stall", "upstream_stall"],
       );
       assert.equal(end.response.headers.get("x-should-retry"), null);
@@ -249,7 +249,7 @@ function suite(plane: "hub" | "nats"): void {
 
     test("a stream whose node falls silent ends with an error event, is billed and not retried, and the host's share is withheld", async () => {
       const end = await rig.ending({ tokens: 20, stall_after: 4 }, { stream: true });
-      assert.equal(codeOf(splitEvents(end.text).at(-1) as string), "upstream_stall");
+      assert.equal(readErrorCode(splitEvents(end.text).at(-1) as string), "upstream_stall");
       assert.equal(end.record.attempts, 1);
       assertWithheld(end, "node_silent");
     });
@@ -265,7 +265,7 @@ function suite(plane: "hub" | "nats"): void {
 
     test("a request that every node declines until the dispatch deadline gets a 503 and is free", async () => {
       const end = await rig.ending({ text: "x", busy: true });
-      assert.deepEqual([end.response.status, codeOf(end.text), end.record.attempts], [503, "no_capacity", 0]);
+      assert.deepEqual([end.response.status, readErrorCode(end.text), end.record.attempts], [503, "no_capacity", 0]);
       assertFree(end);
     });
   });

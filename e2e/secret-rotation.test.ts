@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
+import { skipWithoutNats as skip } from "@tollgate/stage/dispatch-planes.ts";
 import { CHAT_REQUEST, sendSteadyRequest, startSteadyLoad } from "@tollgate/stage/load/steady-load.ts";
 import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
-import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";

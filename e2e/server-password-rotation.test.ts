@@ -11,17 +11,17 @@ import {
   makeKey,
   openBuilderAccount,
   openHostAccount,
-} from "@tollgate/stage/accounts.ts";
+} from "@tollgate/stage/builder-and-host-accounts.ts";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
+import { skipWithoutNats } from "@tollgate/stage/dispatch-planes.ts";
 import { CHAT_REQUEST, sendSteadyRequest, startSteadyLoad } from "@tollgate/stage/load/steady-load.ts";
 import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
-import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { startValkey, type Valkey } from "@tollgate/stage/servers/valkey.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { Redis } from "ioredis";
-import { findValkeyServer } from "../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../gateway/src/limits/testing-limits.ts";
 
 const ROLE = "tollgate_b";
 const [OLD, NEW] = ["the old password of a test", "the new password of a test"].map((text) =>

@@ -5,14 +5,14 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
+import { skipWithoutNats as skip } from "@tollgate/stage/dispatch-planes.ts";
 import type { RequestRecordRow } from "@tollgate/stage/ledger-check.ts";
 import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { readResponseParts } from "@tollgate/stage/raw-http.ts";
-import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
 import {
-  type Builder,
+  type BuilderAccount,
   type InProcessStage,
   NO_QUARANTINE_OR_PROBATION_ENV,
   openStage,
@@ -27,7 +27,7 @@ type Gateway = InProcessStage["gateway"];
 
 describe("two gateways that share their nodes", { skip }, () => {
   let stage: InProcessStage;
-  let builder: Builder;
+  let builder: BuilderAccount;
   /** The node is registered at gateway A; most requests are sent to gateway B. */
   let node: StageNode;
   let [a, b]: Gateway[] = [];

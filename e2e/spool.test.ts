@@ -8,6 +8,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import {
   createDataDir,
   type Platform,
@@ -17,7 +18,6 @@ import {
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, type RequestRecordRow, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { connectToDatabase, openDatabase } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 

@@ -4,12 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { answerHonestly, HONEST_ANSWER } from "@tollgate/stage/nodes/behaviours.ts";
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
+import { answerHonestly, HONEST_ANSWER } from "@tollgate/stage/nodes/node-behaviours.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 
 const MODEL = "tiny-3b";
 const JUNK = "lorem ipsum dolor sit amet consectetur adipiscing elit";

@@ -7,9 +7,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount, readLastRecord, waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
-import { readOutputFormatSupport, waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
-import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
 import { type HandMadeJob, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { answerHonestly } from "@tollgate/stage/nodes/node-behaviours.ts";
+import { readOutputFormatSupport, waitForFormatSupport } from "@tollgate/stage/nodes/start-agent.ts";
 import { splitEvents } from "@tollgate/stage/raw-http.ts";
 import OpenAI from "openai";
 

@@ -8,6 +8,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { sendUserMessage as askOverHttp } from "@tollgate/stage/builder-requests.ts";
 import {
   createDataDir,
   type Platform,
@@ -15,10 +16,9 @@ import {
   runTollgate,
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
-import { createAgent } from "@tollgate/stage/nodes/agent.ts";
+import { openNats, skipWithoutNats } from "@tollgate/stage/dispatch-planes.ts";
 import { enrolNode, fetchCredentials } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { sendUserMessage as askOverHttp } from "@tollgate/stage/requests.ts";
+import { createAgent } from "@tollgate/stage/nodes/start-agent.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { selfSignedCertificate } from "../gateway/src/plane/hub/testing-certificate.ts";

@@ -8,12 +8,17 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
-import { DEFAULT_CREDIT_PICO, HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
+import {
+  DEFAULT_CREDIT_PICO,
+  HIGH_KEY_LIMITS,
+  makeKey,
+  openBuilderAccount,
+} from "@tollgate/stage/builder-and-host-accounts.ts";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { startNode } from "@tollgate/stage/nodes/start-agent.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { connectToDatabase, openDatabase } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { z } from "zod";

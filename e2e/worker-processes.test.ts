@@ -5,11 +5,16 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/builder-requests.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendSteadyRequest as askPath, CHAT_REQUEST, startSteadyLoad } from "@tollgate/stage/load/steady-load.ts";
 import { STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
-import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
-import { type Builder, NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import {
+  type BuilderAccount,
+  NO_QUARANTINE_OR_PROBATION_ENV,
+  openStage,
+  type ProcessStage,
+} from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const WORKERS = 2;
@@ -19,7 +24,7 @@ const LONG = makeScriptPrompt({ tokens: 200, delta_ms: 50 });
 
 describe("a gateway with two workers", () => {
   let stage: ProcessStage;
-  let builder: Builder;
+  let builder: BuilderAccount;
 
   before(async () => {
     stage = await openStage({

@@ -3,13 +3,13 @@
  * Must run before virtual time begins.
  */
 import { invariant } from "../gateway/src/base/invariant.ts";
-import type { Meter } from "../gateway/src/metering/meter.ts";
-import { openMeter } from "../gateway/src/metering/metering.ts";
+import { openTokenMeter } from "../gateway/src/metering/metering.ts";
+import type { TokenMeter } from "../gateway/src/metering/token-meter.ts";
 import { loadTables } from "../gateway/src/metering/tokenizers.ts";
 import { makeSentence } from "./world/one-token-words.ts";
 
 export interface TokenCounting {
-  meter: Meter;
+  meter: TokenMeter;
   /** The number of tokens that the chat template adds to a prompt of one message. */
   templateTokens: number;
   /** The fixed number of tokens that each text to embed has besides its words, which are one token each. */
@@ -17,7 +17,7 @@ export interface TokenCounting {
 }
 
 export async function loadTokenCounting(): Promise<TokenCounting> {
-  const meter = openMeter("llama3", await loadTables("llama3"), null);
+  const meter = openTokenMeter("llama3", await loadTables("llama3"), null);
   const promptOf = async (words: number): Promise<number> => {
     const messages = [{ role: "user", content: makeSentence(0, words).trim() }];
     return (await meter.countPrompt({ kind: "chat", messages }, 10_000)).tokens;

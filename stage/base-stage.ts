@@ -4,15 +4,15 @@
  */
 import assert from "node:assert/strict";
 import {
-  type Builder,
+  type BuilderAccount,
   DEFAULT_CREDIT_PICO,
   HIGH_KEY_LIMITS,
-  type Host,
+  type HostAccount,
   type KeyTraits,
   makeKey,
   openBuilderAccount,
   openHostAccount,
-} from "./accounts.ts";
+} from "./builder-and-host-accounts.ts";
 import { runTollgate } from "./dev-platform.ts";
 import { type RequestRecordRow, waitUntilSettled } from "./ledger-check.ts";
 import { convertRequestIdToUuid } from "./raw-http.ts";
@@ -24,7 +24,7 @@ export interface NodeTraits {
   name?: string;
   slots?: number;
   /** The node's host. Default: a new one. */
-  host?: Host;
+  host?: HostAccount;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface NodeTraits {
 export interface StageNode {
   /** The public ID, `node_…`. */
   id: string;
-  host: Host;
+  host: HostAccount;
   stop(): Promise<void>;
 }
 
@@ -62,12 +62,12 @@ export abstract class Stage {
   }
 
   /** Opens a builder account with this credit (default: $100) and a key without limits. */
-  async builder(credit = DEFAULT_CREDIT_PICO, traits: KeyTraits = HIGH_KEY_LIMITS): Promise<Builder> {
+  async builder(credit = DEFAULT_CREDIT_PICO, traits: KeyTraits = HIGH_KEY_LIMITS): Promise<BuilderAccount> {
     const account = await openBuilderAccount(this.query, credit);
     return { account, key: (await makeKey(this.query, account, traits)).token };
   }
 
-  host(): Promise<Host> {
+  host(): Promise<HostAccount> {
     return openHostAccount(this.query);
   }
 

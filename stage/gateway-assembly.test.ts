@@ -3,10 +3,11 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { openTestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
-import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { openHostAccount } from "./accounts.ts";
-import { type NatsPlane, skipWithoutNats } from "./plane.ts";
+import { openTestMailbox } from "../gateway/src/accounts/testing/mail-server.ts";
+import { DAY_MS, HOUR_MS } from "../gateway/src/base/time.ts";
+import { findValkeyServer, type TestValkeyServer } from "../gateway/src/limits/testing-limits.ts";
+import { openHostAccount } from "./builder-and-host-accounts.ts";
+import { type NatsPlane, skipWithoutNats } from "./dispatch-planes.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, failIfHung, hangSignal } from "./wait.ts";
 
@@ -15,7 +16,6 @@ const skipWithoutValkey = findValkeyServer() === undefined && "neither valkey-se
 const UPKEEP_MS = 5_000;
 /** How often the gateway samples which models it can serve, in milliseconds. */
 const SEEN_EVERY_MS = 10_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** How often the gateway deletes old records of nodes, in milliseconds. */
 const RECORDS_SWEEP_MS = DAY_MS / 4;
 
@@ -41,7 +41,7 @@ describe("the gateway's readiness check", () => {
       const stage = await openStage({ as: "in-process", limits: "valkey", clock: "running", env });
       t.after(() => stage.close());
       assert.equal((await readyOf(stage)).code, 200);
-      await (stage.shared.valkey as TestServer).kill();
+      await (stage.shared.valkey as TestValkeyServer).kill();
       await eventually("the gateway notices", async () => (await readyOf(stage)).dependencies.limits === "away");
       assert.equal((await readyOf(stage)).code, code);
     });
@@ -78,7 +78,7 @@ test("a draining gateway ends the console's live streams at once, even if reques
   const page = await fetch(`${stage.baseUrl}/console/api/live`, { headers, signal: hangSignal() });
   assert.equal(page.status, 200);
   const text = page.text();
-  await failIfHung("the gateway drains", stage.gateway.drain({ delayMs: 0, graceMs: 60 * 60 * 1000 }));
+  await failIfHung("the gateway drains", stage.gateway.drain({ delayMs: 0, graceMs: HOUR_MS }));
   assert.match(await text, /^retry: 2000\n/);
 });
 

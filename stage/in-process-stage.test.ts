@@ -5,9 +5,9 @@ import type { Uuid } from "../gateway/src/base/ids.ts";
 import { type Pico, pico } from "../gateway/src/base/money.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { checkLedger } from "../gateway/src/ledger/check.ts";
-import { skipWithoutNats } from "./plane.ts";
+import { readAnswerText, sendUserMessage } from "./builder-requests.ts";
+import { skipWithoutNats } from "./dispatch-planes.ts";
 import { readResponseParts } from "./raw-http.ts";
-import { readAnswerText, sendUserMessage } from "./requests.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, failIfHung, hangSignal } from "./wait.ts";
 

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSmtpMailSender } from "../gateway/src/accounts/mail.ts";
-import { cheapHash } from "../gateway/src/accounts/testing/cheap-hash.ts";
+import { createSmtpMailSender } from "../gateway/src/accounts/mail-sender.ts";
+import { cheapPasswordHash } from "../gateway/src/accounts/testing/cheap-password-hash.ts";
 import type { CloseFunction } from "../gateway/src/assemble/assembly-context.ts";
 import type { DatabaseAccess, ExternalInterfaces, Listener } from "../gateway/src/assemble/port-interfaces.ts";
 import { createTestDatabaseAccess } from "../gateway/src/assemble/testing.ts";
@@ -15,8 +15,8 @@ import { noTracing } from "../gateway/src/base/tracing.ts";
 import { deriveSettingsFromConfig } from "../gateway/src/build/assembly-settings.ts";
 import type { BuildContext } from "../gateway/src/build/build-context.ts";
 import { openModelsAndTokenizers } from "../gateway/src/build/catalogue.ts";
+import { openListener } from "../gateway/src/build/http-listener.ts";
 import { createLimitsFactory } from "../gateway/src/build/limits-factory.ts";
-import { openListener } from "../gateway/src/build/listener.ts";
 import { openPlane } from "../gateway/src/build/open-plane.ts";
 import { parseConfig } from "../gateway/src/config.ts";
 import { openBroadcast } from "../gateway/src/db/broadcast.ts";
@@ -257,7 +257,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
     },
   };
   const settings = deriveSettingsFromConfig({ config, secrets, secretCanaries: new Map() });
-  return { ports, settings: { ...settings, passwordHash: cheapHash, drain: { delayMs: 0, graceMs: 1_000 } } };
+  return { ports, settings: { ...settings, passwordHash: cheapPasswordHash, drain: { delayMs: 0, graceMs: 1_000 } } };
 }
 
 /**

@@ -2,8 +2,8 @@
 import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session-settings.ts";
 import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
-import { findValkeyServer, startValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { type NatsPlane, openNats } from "./plane.ts";
+import { findValkeyServer, startValkeyServer, type TestValkeyServer } from "../gateway/src/limits/testing-limits.ts";
+import { type NatsPlane, openNats } from "./dispatch-planes.ts";
 import {
   PRIVATE_DATABASE_ENV,
   type Query,
@@ -46,7 +46,7 @@ export interface SharedServers {
   /** Undefined if the plane is the hub. */
   nats: NatsPlane | undefined;
   /** Undefined if each gateway counts rate limits in its own memory, or if neither Valkey nor Redis is installed. */
-  valkey: TestServer | undefined;
+  valkey: TestValkeyServer | undefined;
   /** The environment of every gateway. */
   env: Record<string, string>;
   close(): Promise<void>;

@@ -4,10 +4,10 @@
  * README.md explains which to use.
  */
 import { type InProcessOptions, InProcessStage } from "./in-process-stage.ts";
-import { type ProcessOptions, ProcessStage } from "./processes.ts";
+import { type ProcessOptions, ProcessStage } from "./process-stage.ts";
 
-export type { Builder, Host } from "./accounts.ts";
 export type { Stage, StageNode } from "./base-stage.ts";
+export type { BuilderAccount, HostAccount } from "./builder-and-host-accounts.ts";
 export { NO_QUARANTINE_OR_PROBATION_ENV } from "./shared-servers.ts";
 export type { InProcessStage, ProcessStage };
 

@@ -5,8 +5,8 @@ import { buildImportGraph, findAffectedTests, isTestFile, needsNoServer } from "
 const sources = new Map([
   ["gateway/src/base/money.ts", "export const x = 1;"],
   ["gateway/src/base/money.test.ts", 'import { x } from "./money.ts";'],
-  ["gateway/src/keys/keys.ts", 'import type { X } from "../base/money.ts";\nexport const y = 1;'],
-  ["gateway/src/keys/keys.test.ts", 'import { y } from "./keys.ts";\nimport "../db/testing.ts";'],
+  ["gateway/src/keys/secret-store.ts", 'import type { X } from "../base/money.ts";\nexport const y = 1;'],
+  ["gateway/src/keys/secret-store.test.ts", 'import { y } from "./secret-store.ts";\nimport "../db/testing.ts";'],
   ["gateway/src/db/testing.ts", 'import { spawn } from "node:child_process";'],
   ["gateway/src/http/worker.ts", "export {};"],
   ["gateway/src/http/reading.ts", 'new Worker(new URL("./worker.ts", import.meta.url));'],
@@ -21,9 +21,11 @@ const graph = buildImportGraph(sources);
 test("finds the tests that import a changed file, those with the shortest chain of imports first", () => {
   assert.deepEqual(findAffectedTests(graph, ["gateway/src/base/money.ts"]), [
     "gateway/src/base/money.test.ts",
-    "gateway/src/keys/keys.test.ts",
+    "gateway/src/keys/secret-store.test.ts",
   ]);
-  assert.deepEqual(findAffectedTests(graph, ["gateway/src/keys/keys.test.ts"]), ["gateway/src/keys/keys.test.ts"]);
+  assert.deepEqual(findAffectedTests(graph, ["gateway/src/keys/secret-store.test.ts"]), [
+    "gateway/src/keys/secret-store.test.ts",
+  ]);
 });
 
 test("follows imports of packages, dynamic imports and worker files", () => {

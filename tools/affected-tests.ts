@@ -45,7 +45,7 @@ export function findAffectedTests(graph: Graph, changed: readonly string[]): str
  * browser.
  */
 const STARTS_SERVERS =
-  /^gateway\/src\/(db|limits|plane\/nats)\/testing(\/|\.ts$)|^(e2e|chaos|engines)\/|^tools\/(go-builds|servers)\.ts$/;
+  /^gateway\/src\/(db|limits|plane\/nats)\/testing(-[\w-]+)?(\/|\.ts$)|^(e2e|chaos|engines)\/|^tools\/(go-builds|servers)\.ts$/;
 const STARTS_PROCESSES =
   /["']node:child_process["']|["']playwright-core["']|node-llama-cpp|["']node:worker_threads["']/;
 

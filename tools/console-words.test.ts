@@ -12,7 +12,7 @@ import { parseSync } from "vite";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SHOWN = [
   "console/src/**/*.{ts,tsx}",
-  "gateway/src/site/status/page.ts",
+  "gateway/src/site/status/status-page.ts",
   "gateway/src/site/reference/home-page.ts",
 ];
 

@@ -1,6 +1,6 @@
 /** Reads the imports between source files, and checks them against the import rules of ARCHITECTURE.md. */
 import { dirname, join, normalize } from "node:path";
-import { readSources } from "./sources.ts";
+import { readSources } from "./read-sources.ts";
 
 interface Import {
   from: string;
@@ -82,7 +82,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
         "ledger",
         "limits",
         // e2e/enemies measures how often a disputed card is charged again, with the payments' test helpers.
-        "payments/testing.ts",
+        "payments/testing-payments.ts",
         // The visual suites serve a gateway's pages without the other parts of the gateway.
         "http/server.ts",
         "routes/testing/http-options.ts",
@@ -107,12 +107,12 @@ export const IMPORT_RULES: Record<string, Allowed> = {
     any: [
       ...["api", "protocol", "gateway", "host", "stage", "tools"],
       // The benches measure the platforms, browsers and attacks of the end-to-end suites.
-      ...["e2e/console-client.ts", "e2e/console/browser.ts"],
+      ...["e2e/console-client.ts", "e2e/console/console-browser.ts"],
       ...["e2e/console/lifelike", "e2e/hostile", "e2e/fuzz"],
     ],
   },
   // Draws the dashboards of a platform with the load and faults of chaos/, in the browser of e2e/.
-  "tools/dashboards": { any: ["tools", "stage", "chaos", "e2e/console/browser.ts", "e2e/outside"] },
+  "tools/dashboards": { any: ["tools", "stage", "chaos", "e2e/console/console-browser.ts", "e2e/outside"] },
 };
 
 /**

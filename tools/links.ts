@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { type Block, type BlockText, type Inline, markdownReader } from "../console/src/ui/markdown/parse-markdown.ts";
-import { anchorMaker } from "./guide/anchors.ts";
-import { extractPlainText } from "./guide/render.ts";
+import { createAnchorMaker } from "./guide/heading-anchors.ts";
+import { extractPlainText } from "./guide/render-markdown.ts";
 
 const reader = markdownReader((address) => address);
 
@@ -16,7 +16,7 @@ interface Read {
 export function readLinks(text: string): Read {
   const links: string[] = [];
   const anchors = new Set<string>();
-  const anchor = anchorMaker();
+  const anchor = createAnchorMaker();
   const follow = (nodes: Inline[]): void => {
     for (const node of nodes) {
       if (node.kind === "link") links.push(node.address);

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
  * Tests and the code that they share. The fault runner (chaos/) with its servers and its load, e2e/enemies and bench/
  * work in real time, so only their own tests are read.
  */
-const TEST_CODE = ["**/*.test.{ts,tsx}", "**/testing.ts", "**/testing/**/*.ts", "{e2e,stage,engines}/**/*.ts"];
+const TEST_CODE = ["**/*.test.{ts,tsx}", "**/testing{,-*}.ts", "**/testing/**/*.ts", "{e2e,stage,engines}/**/*.ts"];
 
 interface Rule {
   what: string;

@@ -7,7 +7,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findReplacements } from "./words/retired.ts";
+import { findReplacements } from "./words/retired-words.ts";
 
 const SOURCES = [
   "{api,gateway,host,protocol}/src/**/*.ts",

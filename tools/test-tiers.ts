@@ -81,7 +81,7 @@ export const NPM_TEST = ["unit", "journeys"];
 /** Tests that also run on servers of the oldest supported versions, if these are installed. */
 export const TESTS_ON_OLDEST_SERVERS = {
   postgres: [
-    "gateway/src/db/{migrate*,schema,functions,state-constraints,rows,pool}.test.ts",
+    "gateway/src/db/{migrate*,schema,sql-functions,state-constraints,rows,pool}.test.ts",
     "gateway/src/{ledger,history}/*.test.ts",
   ],
   nats: [

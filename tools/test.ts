@@ -24,7 +24,7 @@ import { buildImportGraph, changedFiles, findAffectedTests, isTestFile, needsNoS
 import { ensureServers } from "./install-test-servers.ts";
 import { natsBuilder, natsReleases } from "./nats-servers.ts";
 import { installNpmPostgres } from "./npm-postgres.ts";
-import { readSources } from "./sources.ts";
+import { readSources } from "./read-sources.ts";
 import { deleteBatchFiles, planBatches } from "./test-batches.ts";
 import {
   type Durations,

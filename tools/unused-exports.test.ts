@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readSources } from "./sources.ts";
+import { readSources } from "./read-sources.ts";
 import { findDeadExports } from "./unused-exports.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -36,11 +36,11 @@ import type * as requests from "./console/requests.ts";
 import type * as scripts from "./console/script-login.ts";
 import type * as signIn from "./console/sign-in.ts";
 import type * as team from "./console/team.ts";
-import type * as nodes from "./nodes/answer-schemas.ts";
+import type * as nodes from "./nodes/response-schemas.ts";
 import type { nodeRoutes } from "./nodes/routes.ts";
-import type { Rate } from "./public/answer-schemas.ts";
+import type { Rate } from "./public/response-schemas.ts";
 import type { publicRoutes } from "./public/routes.ts";
-import type { AnswerJsonOf, BodyInputOf, ParamsOf, QueryInputOf, QueryOf, Route } from "./route-declaration.ts";
+import type { BodyInputOf, ParamsOf, QueryInputOf, QueryOf, ResponseJsonOf, Route } from "./route-declaration.ts";
 
 type ConsoleTables = typeof accounts.accountRoutes &
   typeof deletion.deletionRoutes &
@@ -57,7 +57,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof models.modelRoutes &
   typeof playground.playgroundRoutes &
   typeof money.creditRoutes &
-  typeof money.moneyRoutes &
+  typeof money.balanceAndUsageRoutes &
   typeof operatorAccounts.operatorAccountRoutes &
   typeof operatorChecks.operatorSpotCheckRoutes &
   typeof operatorNodes.operatorNodeRoutes &
@@ -75,41 +75,41 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof requests.requestRoutes &
   typeof performance.performanceRoutes &
   typeof signIn.signInRoutes &
-  typeof scripts.scriptRoutes &
+  typeof scripts.scriptLoginRoutes &
   typeof team.teamRoutes &
   Pick<typeof publicRoutes, "listRates">;
 
-type Answers = typeof accounts.accountAnswerSchemas &
-  typeof credits.creditAnswerSchemas &
-  typeof earnings.earningAnswerSchemas &
-  typeof health.healthAnswerSchemas &
-  typeof notifications.notificationAnswerSchemas &
-  typeof payouts.hostPayoutAnswerSchemas &
-  typeof host.hostAnswerSchemas &
-  typeof keys.keyAnswerSchemas &
-  typeof live.liveAnswerSchemas &
-  typeof models.modelAnswerSchemas &
-  typeof playground.playgroundAnswerSchemas &
-  typeof money.moneyAnswerSchemas &
-  typeof operatorAccounts.operatorAccountsAnswerSchemas &
-  typeof operatorChecks.operatorSpotChecksAnswerSchemas &
-  typeof operatorNodes.operatorNodesAnswerSchemas &
-  typeof operatorPayouts.operatorPayoutsAnswerSchemas &
-  typeof operatorTriage.operatorTriageAnswerSchemas &
-  typeof operatorIncidents.operatorIncidentsAnswerSchemas &
-  typeof operatorSetup.operatorSetupAnswerSchemas &
-  typeof operatorRequests.operatorRequestsAnswerSchemas &
-  typeof operatorPlatform.operatorPlatformAnswerSchemas &
-  typeof operatorPerformance.operatorPerformanceAnswerSchemas &
-  typeof operatorAudit.operatorAuditAnswerSchemas &
-  typeof operatorWithheld.operatorWithheldAnswerSchemas &
-  typeof operatorAccountPage.operatorAccountPageAnswerSchemas &
-  typeof refusals.refusedCallAnswerSchemas &
-  typeof requests.requestAnswerSchemas &
-  typeof performance.performanceAnswerSchemas &
-  typeof signIn.signInAnswerSchemas &
-  typeof scripts.scriptLoginAnswerSchemas &
-  typeof team.teamAnswerSchemas & {
+type Answers = typeof accounts.accountResponseSchemas &
+  typeof credits.creditResponseSchemas &
+  typeof earnings.earningResponseSchemas &
+  typeof health.healthResponseSchemas &
+  typeof notifications.notificationResponseSchemas &
+  typeof payouts.hostPayoutResponseSchemas &
+  typeof host.hostResponseSchemas &
+  typeof keys.keyResponseSchemas &
+  typeof live.liveResponseSchemas &
+  typeof models.modelResponseSchemas &
+  typeof playground.playgroundResponseSchemas &
+  typeof money.balanceAndUsageResponseSchemas &
+  typeof operatorAccounts.operatorAccountsResponseSchemas &
+  typeof operatorChecks.operatorSpotChecksResponseSchemas &
+  typeof operatorNodes.operatorNodesResponseSchemas &
+  typeof operatorPayouts.operatorPayoutsResponseSchemas &
+  typeof operatorTriage.operatorTriageResponseSchemas &
+  typeof operatorIncidents.operatorIncidentsResponseSchemas &
+  typeof operatorSetup.operatorSetupResponseSchemas &
+  typeof operatorRequests.operatorRequestsResponseSchemas &
+  typeof operatorPlatform.operatorPlatformResponseSchemas &
+  typeof operatorPerformance.operatorPerformanceResponseSchemas &
+  typeof operatorAudit.operatorAuditResponseSchemas &
+  typeof operatorWithheld.operatorWithheldResponseSchemas &
+  typeof operatorAccountPage.operatorAccountPageResponseSchemas &
+  typeof refusals.refusedCallResponseSchemas &
+  typeof requests.requestResponseSchemas &
+  typeof performance.performanceResponseSchemas &
+  typeof signIn.signInResponseSchemas &
+  typeof scripts.scriptLoginResponseSchemas &
+  typeof team.teamResponseSchemas & {
     NodeTry: typeof nodes.NodeTryResult;
     NodeCredentials: typeof nodes.NodeCredentials;
     Rate: typeof Rate;
@@ -138,8 +138,8 @@ export type RouteRequestArgs<At extends RouteMethodAndPath> =
       ? [sent?: RouteRequest<At>]
       : [sent: RouteRequest<At>];
 /** The type of the JSON in a route's answer. */
-export type RouteAnswer<At extends RouteMethodAndPath> = Calls[At] extends infer R extends Route
-  ? AnswerJsonOf<R>
+export type RouteResponse<At extends RouteMethodAndPath> = Calls[At] extends infer R extends Route
+  ? ResponseJsonOf<R>
   : never;
 
 /** The type of an object in answers, by its name in the API document. */

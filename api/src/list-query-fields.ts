@@ -34,7 +34,7 @@ export const PageFields = {
     .refine((limit) => limit >= 1 && limit <= LIMIT_MAX, `must be a whole number from 1 to ${LIMIT_MAX}`)
     .default(LIMIT_DEFAULT),
 };
-export const SpanFields = { from: Moment.optional(), to: Moment.optional() };
+export const TimeRangeFields = { from: Moment.optional(), to: Moment.optional() };
 /**
  * The description of `to` for periods that are named by their length, such as "the 24 hours before yesterday at noon".
  */

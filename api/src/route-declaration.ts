@@ -54,13 +54,13 @@ interface Answer extends Examples {
   zip?: { description: string };
   /** A JSON file to download. */
   file?: { description: string };
-  events?: EventStreamAnswer;
+  events?: EventStreamResponse;
   /** Response headers besides x-request-id and those of the guard. */
   headers?: readonly string[];
 }
 
 /** An answer that is a stream of server-sent events. */
-export interface EventStreamAnswer extends Examples {
+export interface EventStreamResponse extends Examples {
   description: string;
   /** The events by name, each with the schema of its JSON. */
   named?: Record<string, z.ZodType>;
@@ -100,7 +100,7 @@ export type BodyInputOf<R extends Route> = R extends { body: { fields: infer B e
   : never;
 
 /** The type of the JSON answer, if the route has one. */
-export type AnswerJsonOf<R extends Route> = R extends { answer: { json: infer J extends z.ZodType } }
+export type ResponseJsonOf<R extends Route> = R extends { answer: { json: infer J extends z.ZodType } }
   ? z.input<J>
   : never;
 

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { splitJob } from "@tollgate/protocol/job-splitting.ts";
 import { gatewayInboxSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";

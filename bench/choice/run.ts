@@ -17,7 +17,7 @@ import { systemRandom } from "../../gateway/src/base/random.ts";
 import { manualClock } from "../../gateway/src/base/testing.ts";
 import type { RosterNode } from "../../gateway/src/dispatch/roster-node.ts";
 import { MemoryPlane } from "../../gateway/src/dispatch/testing.ts";
-import { encodeFrame } from "../../protocol/src/codec.ts";
+import { encodeFrame } from "../../protocol/src/frame-codec.ts";
 import { nodeStateSubject } from "../../protocol/src/nats-subjects.ts";
 
 const COUNTS = [10, 100, 1_000, 10_000];
@@ -60,8 +60,8 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
   const at = (file: string): string => pathToFileURL(resolve(checkout, "gateway/src/dispatch", file)).href;
   const { Roster } = (await import(at("roster.ts"))) as typeof import("../../gateway/src/dispatch/roster.ts");
   const { NodeSpeeds: Speeds } = (await import(
-    at("speeds.ts")
-  )) as typeof import("../../gateway/src/dispatch/speeds.ts");
+    at("node-speeds.ts")
+  )) as typeof import("../../gateway/src/dispatch/node-speeds.ts");
   const plane = new MemoryPlane();
   const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: MODELS });
   const roster = new Roster({

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, openBrowser } from "../../e2e/console/browser.ts";
+import { type BrowserSession, openBrowser } from "../../e2e/console/console-browser.ts";
 import { DEMO_USER } from "../../e2e/console/lifelike/demo-accounts.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
 import {

@@ -5,7 +5,7 @@
  * shortens the run.
  */
 import { cpus, loadavg } from "node:os";
-import { buildConsole, CHROMIUM } from "../../e2e/console/browser.ts";
+import { buildConsole, CHROMIUM } from "../../e2e/console/console-browser.ts";
 import { DEMO_USER } from "../../e2e/console/lifelike/demo-accounts.ts";
 import { openLifelikePlatform } from "../../e2e/console/lifelike/lifelike-platform.ts";
 import {

@@ -14,7 +14,7 @@ import type { Reply } from "../../gateway/src/inference/call-interface.ts";
 import { DeltaJoiner } from "../../gateway/src/inference/delta-joiner.ts";
 import { Relay } from "../../gateway/src/inference/relay.ts";
 import type { ActiveModel } from "../../gateway/src/metering/catalogue.ts";
-import type { Metering } from "../../gateway/src/metering/metering.ts";
+import type { TokenMetering } from "../../gateway/src/metering/metering.ts";
 import { chat } from "../../gateway/src/routes/openai/chat.ts";
 
 const GATEWAY = "gw1";
@@ -29,7 +29,7 @@ export interface JobOptions {
 }
 
 export class GatewayUnderTest {
-  readonly #metering: Metering;
+  readonly #metering: TokenMetering;
   readonly #models: ReadonlyMap<string, ActiveModel>;
   readonly #plane = new MemoryPlane();
   readonly #roster: Roster;
@@ -39,7 +39,7 @@ export class GatewayUnderTest {
   /** How long the gateway took to process each frame, in milliseconds. */
   readonly frameMs: number[] = [];
 
-  constructor(metering: Metering, models: ReadonlyMap<string, ActiveModel>) {
+  constructor(metering: TokenMetering, models: ReadonlyMap<string, ActiveModel>) {
     this.#metering = metering;
     this.#models = models;
     const log = createLog("silent");

@@ -6,9 +6,9 @@
  */
 import { createLog } from "../../gateway/src/base/log.ts";
 import { loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
-import { openMetering } from "../../gateway/src/metering/metering.ts";
+import { openTokenMetering } from "../../gateway/src/metering/metering.ts";
+import { SCENARIOS } from "./frame-scenarios.ts";
 import { GatewayUnderTest } from "./gateway-under-test.ts";
-import { SCENARIOS } from "./scenarios.ts";
 
 const AIM_MS = 20;
 /**
@@ -19,7 +19,7 @@ const ROUNDS = 6;
 
 const wanted = process.argv[2] ?? "";
 const { active } = await loadCatalogue(new URL("../../gateway/catalogue/models.json", import.meta.url));
-const metering = await openMetering({ log: createLog("silent") });
+const metering = await openTokenMetering({ log: createLog("silent") });
 let over = 0;
 for (const { name, run } of SCENARIOS.filter(({ name }) => name.includes(wanted))) {
   const bestMs: number[] = [];

@@ -2,7 +2,7 @@
  * Sends one scenario's requests to one address: as a closed loop, as a fixed number of streams, or alternately to
  * engine and gateway.
  */
-import { ClientConnection, type TimedAnswer } from "./connection.ts";
+import { ClientConnection, type TimedAnswer } from "./client-connection.ts";
 import { nowUs } from "./process-resource-usage.ts";
 import type { Scenario } from "./scenarios.ts";
 

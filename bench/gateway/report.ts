@@ -12,7 +12,7 @@ import {
   computeMedianFigure,
   countErrors,
   divideIfMeasured,
-  type Figure,
+  type FigureDefinition,
   figureValues,
   medianOfNumbers,
   microsecondsToMilliseconds,
@@ -123,12 +123,12 @@ function table(rows: ResultRow[], columns: Column[]): string {
 }
 
 /** Returns the median, or a dash if nothing was measured. */
-function median(rows: ResultRow[], figure: Figure, digits: number): string {
+function median(rows: ResultRow[], figure: FigureDefinition, digits: number): string {
   return computeMedianFigure(rows, figure)?.toFixed(digits) ?? "–";
 }
 
 /** Returns the median, with minimum and maximum if there were several values. */
-function spread(rows: ResultRow[], figure: Figure, digits: number): string {
+function spread(rows: ResultRow[], figure: FigureDefinition, digits: number): string {
   const values = figureValues(rows, figure);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const about = values.length > 1 ? ` (${least.toFixed(digits)}–${most.toFixed(digits)})` : "";
@@ -136,7 +136,7 @@ function spread(rows: ResultRow[], figure: Figure, digits: number): string {
 }
 
 /** Returns the ratio of a figure to that of another target, computed for each repeat. */
-function timesOf(own: ResultRow[], other: ResultRow[], figure: Figure): string {
+function timesOf(own: ResultRow[], other: ResultRow[], figure: FigureDefinition): string {
   const ratios = own.flatMap((row) => {
     const match = other.find(({ repeat }) => repeat === row.repeat);
     const [a, b] = [figure(row), match === undefined ? undefined : figure(match)];
@@ -152,7 +152,7 @@ interface Aim {
   scenario: ScenarioName;
   aim: string;
   digits: number;
-  figure: Figure;
+  figure: FigureDefinition;
 }
 
 const AIMS: Aim[] = [

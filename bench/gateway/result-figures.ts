@@ -3,36 +3,36 @@
  */
 import type { CpuConsumer, ResultRow } from "./measure-target.ts";
 
-export type Figure = (row: ResultRow) => number | undefined;
+export type FigureDefinition = (row: ResultRow) => number | undefined;
 
 export const computeCpuPerRequestUs =
-  (who: CpuConsumer): Figure =>
+  (who: CpuConsumer): FigureDefinition =>
   (row) =>
     divideIfMeasured(row.cpuUs[who], row.ok);
 
 export const computeCpuPerEventUs =
-  (who: CpuConsumer): Figure =>
+  (who: CpuConsumer): FigureDefinition =>
   (row) =>
     divideIfMeasured(row.cpuUs[who], row.engineEvents);
 
 export const microsecondsToMilliseconds =
-  (figure: Figure): Figure =>
+  (figure: FigureDefinition): FigureDefinition =>
   (row) => {
     const us = figure(row);
     return us === undefined ? undefined : us / 1000;
   };
 
 /** The average number of processors that other processes and other virtual machines on the hardware used. */
-export const processorsUsedByOthers: Figure = ({ cpuUs, wallUs }) =>
+export const processorsUsedByOthers: FigureDefinition = ({ cpuUs, wallUs }) =>
   ((cpuUs.other ?? 0) + (cpuUs.stolen ?? 0)) / wallUs;
 
 /** Returns the median of a figure over the rows; undefined if no row has the figure. */
-export function computeMedianFigure(rows: ResultRow[], figure: Figure): number | undefined {
+export function computeMedianFigure(rows: ResultRow[], figure: FigureDefinition): number | undefined {
   const values = figureValues(rows, figure);
   return values.length === 0 ? undefined : medianOfNumbers(values);
 }
 
-export function figureValues(rows: ResultRow[], figure: Figure): number[] {
+export function figureValues(rows: ResultRow[], figure: FigureDefinition): number[] {
   return rows.map(figure).filter((value): value is number => typeof value === "number" && Number.isFinite(value));
 }
 

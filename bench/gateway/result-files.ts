@@ -29,9 +29,9 @@ export function writeResult(result: RunResult, outDir: string, isRecorded: boole
 }
 
 /** Returns the last recorded run. */
-export function readLastResult(folder = RESULTS): RunResult {
-  const all = globSync("*.json", { cwd: folder }).map(
-    (name): RunResult => JSON.parse(readFileSync(join(folder, name), "utf8")),
+export function readLastResult(): RunResult {
+  const all = globSync("*.json", { cwd: RESULTS }).map(
+    (name): RunResult => JSON.parse(readFileSync(join(RESULTS, name), "utf8")),
   );
   const last = all.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt)).at(-1);
   if (last === undefined) throw new Error("nothing is recorded yet: npm run bench -- gateway --record");

@@ -33,7 +33,7 @@ const HEAD = [
   "failed through",
 ];
 
-export function gpuTable(levels: readonly ConcurrencyLevel[]): string {
+export function renderGpuResultsTable(levels: readonly ConcurrencyLevel[]): string {
   const rows = levels.map(rowOf);
   return [HEAD, HEAD.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

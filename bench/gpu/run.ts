@@ -20,7 +20,7 @@ import type { Scenario } from "../gateway/scenarios.ts";
 import type { ProcessRole, Target } from "../gateway/targets/target.ts";
 import { tollgateWithEngines } from "../gateway/targets/tollgate.ts";
 import { checkEmbeddings, checkStructuredOutput } from "./engine-feature-checks.ts";
-import { type ConcurrencyLevel, gpuTable, type LoadMeasurement } from "./gpu-results-table.ts";
+import { type ConcurrencyLevel, type LoadMeasurement, renderGpuResultsTable } from "./gpu-results-table.ts";
 
 const { values } = parseArgs({
   options: {
@@ -129,12 +129,12 @@ async function measureAll(target: Target): Promise<void> {
     };
     await withProfile(target, { outDir, name: `gpu-${concurrent}` }, run);
     levels.push(level);
-    console.log(`\n${gpuTable([level])}`);
+    console.log(`\n${renderGpuResultsTable([level])}`);
   }
   const structured = await checkStructuredOutput(target.address, { requests: 64, atOnce: 16 });
   const embeddings =
     values.embeddings === undefined ? undefined : await checkEmbeddings(target.address, { requests: 128, atOnce: 16 });
-  const summary = `${gpuTable(levels)}\n\n${[structured, embeddings ?? "no embeddings"].join("\n")}\n`;
+  const summary = `${renderGpuResultsTable(levels)}\n\n${[structured, embeddings ?? "no embeddings"].join("\n")}\n`;
   writeFileSync(join(outDir, "gpu.md"), summary);
   writeFileSync(join(outDir, "gpu.json"), JSON.stringify(levels));
   console.log(`\n${summary}`);

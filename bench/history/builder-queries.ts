@@ -6,10 +6,14 @@
 import { USAGE_GROUPINGS } from "@tollgate/api/console/balance-and-usage.ts";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import { openHistory } from "../../gateway/src/history/history.ts";
-import { computeTimeSlots, openPerformanceReader, type Range } from "../../gateway/src/history/performance-reader.ts";
+import {
+  computeTimeSlots,
+  openPerformanceReader,
+  type PerformanceRange,
+} from "../../gateway/src/history/performance-reader.ts";
 import type { RequestFilter } from "../../gateway/src/history/request-filter.ts";
-import { openUsageHistory } from "../../gateway/src/history/usage.ts";
+import { openRequestHistory } from "../../gateway/src/history/request-history.ts";
+import { openUsageHistory } from "../../gateway/src/history/usage-history.ts";
 import { openAccountStatement } from "../../gateway/src/ledger/statement.ts";
 import {
   type DeepPageCursor,
@@ -46,7 +50,7 @@ export const consoleQueries = (setting: QueryContext): HistoryQuery[] => [
   ...operatorQueries(),
 ];
 
-type History = ReturnType<typeof openHistory>;
+type History = ReturnType<typeof openRequestHistory>;
 type Page = Parameters<History["list"]>[1];
 
 function ofHistory({ cast, far }: QueryContext): HistoryQuery[] {
@@ -94,7 +98,7 @@ function ofHistory({ cast, far }: QueryContext): HistoryQuery[] {
       name: `${whose}: ${name}`,
       isExport: name.includes("CSV"),
       isNewest: name === "first page",
-      ask: async (pool) => (await openHistory({ pool }).list(id as Uuid, filters[name] as Page)).length,
+      ask: async (pool) => (await openRequestHistory({ pool }).list(id as Uuid, filters[name] as Page)).length,
     }));
   return [
     ...listed("history", builder, Object.keys(filters)),
@@ -115,11 +119,11 @@ function ofHistory({ cast, far }: QueryContext): HistoryQuery[] {
     ]),
     {
       name: "history: one by its id",
-      ask: async (pool) => ((await openHistory({ pool }).find(builder, far.request)) === undefined ? 0 : 1),
+      ask: async (pool) => ((await openRequestHistory({ pool }).find(builder, far.request)) === undefined ? 0 : 1),
     },
   ];
   function largest(name: string, page: Parameters<History["largest"]>[1]): HistoryQuery {
-    return { name, ask: async (pool) => (await openHistory({ pool }).largest(builder, page)).length };
+    return { name, ask: async (pool) => (await openRequestHistory({ pool }).largest(builder, page)).length };
   }
 }
 
@@ -145,12 +149,15 @@ function searched(builder: Uuid): HistoryQuery[] {
     ...Object.entries(filters).map(([name, filter]) => ({
       name: `history: ${name}`,
       ask: async (pool: pg.Pool) =>
-        (await openHistory({ pool }).search(builder, { ...filter, limit: PAGE_ROWS })).records.length,
+        (await openRequestHistory({ pool }).search(builder, { ...filter, limit: PAGE_ROWS })).records.length,
     })),
     ...Object.entries(spans).map(([name, filter]) => ({
       name: `over time: ${name}`,
       ask: async (pool: pg.Pool) => {
-        const counts = await openHistory({ pool }).counts(builder, filter, { nowMs: Date.now(), recordsMax: 200_000 });
+        const counts = await openRequestHistory({ pool }).counts(builder, filter, {
+          nowMs: Date.now(),
+          recordsMax: 200_000,
+        });
         return counts.counts?.length ?? -1;
       },
     })),
@@ -174,7 +181,7 @@ function ofTotals({ cast, days }: QueryContext): HistoryQuery[] {
   };
   return Object.entries(filters).map(([name, filter]) => ({
     name: `total: ${name}`,
-    ask: async (pool) => (await openHistory({ pool }).total(builder, filter, Date.now())).requests,
+    ask: async (pool) => (await openRequestHistory({ pool }).total(builder, filter, Date.now())).requests,
   }));
 }
 
@@ -217,7 +224,7 @@ function ofUsage({ cast, days }: QueryContext): HistoryQuery[] {
 
 function ofPerformance({ cast }: QueryContext): HistoryQuery[] {
   const subjects = [cast.builder as Uuid];
-  const asked = (name: string, range: Range, rows: "model" | "key", keyIds?: Uuid[]): HistoryQuery => ({
+  const asked = (name: string, range: PerformanceRange, rows: "model" | "key", keyIds?: Uuid[]): HistoryQuery => ({
     name: `performance of ${range} ${name}`,
     ask: async (pool) => {
       const query = { scope: "account" as const, subjects, keyIds, ...computeTimeSlots(range, Date.now()) };

@@ -3,10 +3,10 @@
  * alternating turns.
  */
 import { rm } from "node:fs/promises";
-import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { LEDGER_SESSION_OPTIONS } from "../../gateway/src/db/pool.ts";
+import type { PrivatePostgres } from "../../gateway/src/db/private-postgres.ts";
 import { type HoldSettleBench, type HoldSettleFigures, openHoldSettleBench } from "../ledger/hold-settle-pairs.ts";
-import { startServer, withPool } from "./history-database.ts";
+import { startHistoryServer, withPool } from "./history-database.ts";
 
 const ACCOUNTS = 100;
 const TURNS = 6;
@@ -14,7 +14,7 @@ const SECONDS = 2;
 
 export async function compareSettlements(long: PrivatePostgres, emptyDir: string): Promise<void> {
   await rm(emptyDir, { recursive: true, force: true });
-  const empty = await startServer(emptyDir);
+  const empty = await startHistoryServer(emptyDir);
   try {
     await withPool(
       long,

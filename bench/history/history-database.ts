@@ -4,14 +4,14 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
-import { withClient } from "../../gateway/src/db/embedded/postmaster.ts";
-import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
+import { withClient } from "../../gateway/src/db/private-postgres/postmaster.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db/private-postgres.ts";
 
 const log = createLog("silent");
 
-export async function startServer(dataDir: string): Promise<PrivatePostgres> {
+export async function startHistoryServer(dataDir: string): Promise<PrivatePostgres> {
   await mkdir(dataDir, { recursive: true });
   await chmod(dataDir, 0o711);
   return await startPrivatePostgres({ dataDir, log, clock: systemClock });
@@ -38,7 +38,7 @@ export async function withPool<T>(
  */
 const FILLING = ["wal_level = minimal", "max_wal_senders = 0", "checkpoint_timeout = '1h'"];
 
-export async function fillServer(dataDir: string, fill: (pool: pg.Pool) => Promise<void>): Promise<void> {
+export async function fillHistoryDatabase(dataDir: string, fill: (pool: pg.Pool) => Promise<void>): Promise<void> {
   await restarted(dataDir, async ({ connection }) => {
     for (const setting of FILLING)
       await withClient(connection, (client) => client.query(`alter system set ${setting}`));
@@ -50,7 +50,7 @@ export async function fillServer(dataDir: string, fill: (pool: pg.Pool) => Promi
 }
 
 async function restarted(dataDir: string, work: (server: PrivatePostgres) => Promise<void>): Promise<void> {
-  const server = await startServer(dataDir);
+  const server = await startHistoryServer(dataDir);
   try {
     await work(server);
   } finally {

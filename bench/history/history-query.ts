@@ -1,7 +1,8 @@
 /** The type of a query that the console makes on a long history, and values that the queries of all roles share. */
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import type { Range } from "../../gateway/src/history/performance-reader.ts";
+import { DAY_MS } from "../../gateway/src/base/time.ts";
+import type { PerformanceRange } from "../../gateway/src/history/performance-reader.ts";
 import type { SeededAccounts } from "./seed-history.ts";
 
 export interface HistoryQuery {
@@ -27,8 +28,7 @@ export interface QueryContext {
   days: number;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 export const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS);
 /** The rows of a page plus one, which is how the console checks for a next page. */
 export const PAGE_ROWS = 51;
-export const TIME_RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d", "90d"];
+export const TIME_RANGES: PerformanceRange[] = ["1h", "6h", "24h", "7d", "30d", "90d"];

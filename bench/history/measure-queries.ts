@@ -5,8 +5,8 @@
 
 import type pg from "pg";
 import { createLog } from "../../gateway/src/base/log.ts";
-import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
+import type { PrivatePostgres } from "../../gateway/src/db/private-postgres.ts";
 import { readDatabaseCpuUs } from "../ledger/hold-settle-pairs.ts";
 import type { HistoryQuery } from "./history-query.ts";
 import { makeExplainingPool, type StatementCost } from "./query-costs.ts";
@@ -28,7 +28,7 @@ interface Figures extends Omit<HistoryQuery, "ask"> {
   indexes: string[];
 }
 
-export async function measureAll(
+export async function measureHistoryQueries(
   { connection, pid }: Pick<PrivatePostgres, "connection" | "pid">,
   questions: HistoryQuery[],
 ): Promise<void> {

@@ -16,8 +16,8 @@ import { checkLedger } from "../../gateway/src/ledger/check.ts";
 import { consoleQueries, findDeepPageCursor } from "./builder-queries.ts";
 import { compareRollupSample } from "./compare-rollup-sample.ts";
 import { compareSettlements } from "./compare-settlements.ts";
-import { fillServer, startServer, withPool } from "./history-database.ts";
-import { measureAll } from "./measure-queries.ts";
+import { fillHistoryDatabase, startHistoryServer, withPool } from "./history-database.ts";
+import { measureHistoryQueries } from "./measure-queries.ts";
 import { closePastDays, HISTORY_DAYS, readSeededAccounts, seedHistory } from "./seed-history.ts";
 
 const { values } = parseArgs({
@@ -39,16 +39,16 @@ const elapsed = (): string => `${((performance.now() - startedAt) / 1000).toFixe
 async function fill(dataDir: string): Promise<void> {
   console.log(`Seeding ${rows} requests of ${days} days …`);
   const progress = (what: string): void => console.log(`${elapsed().padStart(7)}  ${what}`);
-  await fillServer(dataDir, async (pool) => {
+  await fillHistoryDatabase(dataDir, async (pool) => {
     await seedHistory(pool, { rows, days, whole: true, progress });
   });
   console.log(`${elapsed().padStart(7)}  seeded`);
 }
 
-async function ask(pool: pg.Pool, server: Parameters<typeof measureAll>[0]): Promise<void> {
+async function ask(pool: pg.Pool, server: Parameters<typeof measureHistoryQueries>[0]): Promise<void> {
   const cast = await readSeededAccounts(pool);
   const questions = consoleQueries({ cast, far: await findDeepPageCursor(pool, cast), days });
-  await measureAll(
+  await measureHistoryQueries(
     server,
     questions.filter(({ name }) => name.includes(values.only ?? "")),
   );
@@ -70,7 +70,7 @@ try {
     await fill(dataDir);
     await writeFile(whole, "");
   }
-  const server = await startServer(dataDir);
+  const server = await startHistoryServer(dataDir);
   try {
     await withPool(server, async (pool) => {
       await closePastDays(pool);

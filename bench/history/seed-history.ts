@@ -6,6 +6,7 @@
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
+import { DAY_MS } from "../../gateway/src/base/time.ts";
 import { startDayClosing } from "../../gateway/src/history/day-closing.ts";
 import {
   type HistoryPeriod,
@@ -21,7 +22,6 @@ import { seedHourlyRollups, seedRollups } from "./seed-rollups.ts";
 import { seedTablesExceptRequests } from "./seed-tables-except-requests.ts";
 
 export const HISTORY_DAYS = 60;
-const DAY_MS = 86_400_000;
 
 export interface SeededAccounts {
   builder: string;

@@ -4,9 +4,9 @@
  * `history_roll_up`.
  */
 import type pg from "pg";
+import { DAY_MS } from "../../gateway/src/base/time.ts";
 import { type HistoryPeriod, runOnFreeConnections } from "./seed-requests.ts";
 
-const DAY_MS = 86_400_000;
 const NOBODY = "'00000000-0000-0000-0000-000000000000'::uuid";
 
 /** Creates the hourly rollups that each settlement updates. */

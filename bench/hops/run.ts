@@ -16,7 +16,7 @@ import { runLoad } from "../gateway/load.ts";
 import { SCENARIOS } from "../gateway/scenarios.ts";
 import type { ProcessRole, Target, TargetOptions } from "../gateway/targets/target.ts";
 import { scriptedTollgate, scriptedTollgateFromCheckout } from "../gateway/targets/tollgate.ts";
-import { computeHopTimes, type HopTimes, hopsTable, type TimedChat } from "./hops.ts";
+import { computeHopTimes, type HopTimes, renderHopTimesTable, type TimedChat } from "./hop-times.ts";
 import type { RecordedMoment } from "./record-hop-times.ts";
 
 const WATCH = fileURLToPath(new URL("./record-hop-times.ts", import.meta.url));
@@ -53,7 +53,7 @@ try {
     target.name,
     computeHopTimes(chats, { gateway: momentsIn(files.gateway), agent: momentsIn(files.agent) }),
   ]);
-  console.log(hopsTable(columns));
+  console.log(renderHopTimesTable(columns));
 } finally {
   for (const { target } of watched) await target.stop();
   await engine.child.stop();

@@ -5,7 +5,7 @@
  * - the longest time between two beats of a 5 ms timer. It includes everything that arrived at the same moment (dozens
  * of requests if the gateway had to wait for a processor), so its bound is wide.
  */
-import type { MemoryProbe } from "../../e2e/fuzz/memory.ts";
+import type { MemoryProbe } from "../../e2e/fuzz/gateway-memory.ts";
 
 /** The module that is loaded into the gateway to measure its reads. */
 export const NODE_READ_TIMER_URL = new URL("./node-read-timer.ts", import.meta.url).href;

@@ -5,7 +5,7 @@
  * Garbage collection in that period is subtracted, because it depends on the whole heap and not on the node.
  */
 import { PerformanceObserver, performance } from "node:perf_hooks";
-import { NatsProtocolParser } from "../../gateway/src/plane/hub/parser.ts";
+import { NatsProtocolParser } from "../../gateway/src/plane/hub/protocol-parser.ts";
 
 /** Shorter reads are not recorded. */
 const READ_MS_MIN = 10;

@@ -14,12 +14,12 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import type { Process } from "@tollgate/stage/killable-process.ts";
-import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
+import { startNode } from "@tollgate/stage/nodes/start-agent.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { INSPECTOR_OPTION, MemoryProbe } from "../../e2e/fuzz/memory.ts";
+import { INSPECTOR_OPTION, MemoryProbe } from "../../e2e/fuzz/gateway-memory.ts";
 import {
   floodPlane,
   MODEL_OF_HONEST_USERS,
@@ -33,10 +33,10 @@ import type { Attack } from "../../e2e/hostile/honest-users.ts";
 import {
   type Flood,
   findGatewayName,
-  malformedStates,
-  outputOfUnknownJobs,
   sendMalformedFrames,
-  statesOfManyModels,
+  sendMalformedStates,
+  sendOutputOfUnknownJobs,
+  sendStatesOfManyModels,
 } from "../../e2e/hostile/plane-floods.ts";
 import {
   cpuSpentUs,
@@ -51,10 +51,10 @@ import { measureFrames } from "./measure-frames.ts";
 
 const EVERY_MS = 40;
 const FLOODS: [string, Flood][] = [
-  ["malformed states", malformedStates],
-  ["valid states of 250 models", statesOfManyModels],
+  ["malformed states", sendMalformedStates],
+  ["valid states of 250 models", sendStatesOfManyModels],
   ["malformed frames", sendMalformedFrames],
-  ["output of jobs that are nobody's", outputOfUnknownJobs],
+  ["output of jobs that are nobody's", sendOutputOfUnknownJobs],
 ];
 
 const { values, positionals } = parseArgs({

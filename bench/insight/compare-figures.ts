@@ -5,17 +5,18 @@
 import assert from "node:assert/strict";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
+import { DAY_MS, HOUR_MS } from "../../gateway/src/base/time.ts";
 import { bucketMiddleMs, findBucket } from "../../gateway/src/history/duration-histogram.ts";
-import { openHistory } from "../../gateway/src/history/history.ts";
 import {
   computeTimeSlots,
   openPerformanceReader,
+  type PerformanceRange,
   type PerformanceSum,
-  type Range,
   type TimeSlots,
 } from "../../gateway/src/history/performance-reader.ts";
 import type { RequestFilter } from "../../gateway/src/history/request-filter.ts";
-import { openUsageHistory } from "../../gateway/src/history/usage.ts";
+import { openRequestHistory } from "../../gateway/src/history/request-history.ts";
+import { openUsageHistory } from "../../gateway/src/history/usage-history.ts";
 import { moneyQueries } from "./compare-money.ts";
 import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
@@ -30,8 +31,7 @@ interface Compared {
   plainMs: number;
 }
 
-const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d"];
-const DAY_MS = 86_400_000;
+const RANGES: PerformanceRange[] = ["1h", "6h", "24h", "7d", "30d"];
 const SHARES = [0.5, 0.95, 0.99];
 
 export async function* compareConsoleFigures(setting: ComparisonContext): AsyncGenerator<Compared> {
@@ -212,7 +212,7 @@ function ofUsage({ pool, account, now }: ComparisonContext): ComparedQuery[] {
   const to = new Date(now);
   const spanned = [1, 7, 30].map((days) => ({
     days,
-    from: new Date(Math.floor(now / 3_600_000) * 3_600_000 - days * DAY_MS),
+    from: new Date(Math.floor(now / HOUR_MS) * HOUR_MS - days * DAY_MS),
   }));
   const sums = spanned.flatMap(({ days, from }) =>
     (Object.keys(BUCKETS) as (keyof typeof BUCKETS)[]).map((by) => ({
@@ -267,7 +267,7 @@ function filtersOf(now: number): Record<string, RequestFilter> {
     "a model of 30 d": { models: ["tiny-3b"], from: ago(30) },
     "an outcome of 1 d": { outcomes: ["ok"], from: ago(1) },
     "from hour to hour of a day": { from: ago(0.9), to: ago(0.1) },
-    "half an hour": { from: new Date(now - 3_600_000), to: new Date(now - 1_800_000) },
+    "half an hour": { from: new Date(now - HOUR_MS), to: new Date(now - 1_800_000) },
     "a label": { label: "team-7" },
     "a label of 2 d": { label: "team-7", from: ago(2), to: ago(0.01) },
     "a label and a model": { label: "team-7", models: ["small-8b"], from: ago(30) },
@@ -290,7 +290,7 @@ function ofTotals({ pool, account, now }: ComparisonContext): ComparedQuery[] {
   return Object.entries(filtersOf(now)).map(([name, filter]) => ({
     name: `total of ${name}`,
     ask: async (fresh: pg.Pool) => {
-      const total = await openHistory({ pool: fresh }).total(account, filter, now);
+      const total = await openRequestHistory({ pool: fresh }).total(account, filter, now);
       const { requests, promptTokens, completionTokens, charge } = total;
       return [{ requests, prompt: promptTokens, completion: completionTokens, charge: String(charge) }];
     },
@@ -318,7 +318,7 @@ function ofOrder({ pool, account, now }: ComparisonContext): ComparedQuery[] {
     Object.entries(filters).map(([name, filter]) => ({
       name: `${sort} of ${name}`,
       ask: async (fresh: pg.Pool) => {
-        const history = openHistory({ pool: fresh });
+        const history = openRequestHistory({ pool: fresh });
         const page = { ...filter, from, limit: PAGE };
         const rows =
           sort === "cost" || sort === "duration"

@@ -3,17 +3,16 @@
  * plain queries over requests and ledger entries.
  */
 import type pg from "pg";
-import { computeTimeSlots, type Range } from "../../gateway/src/history/performance-reader.ts";
-import { openUsageHistory } from "../../gateway/src/history/usage.ts";
+import { DAY_MS, HOUR_MS } from "../../gateway/src/base/time.ts";
+import { computeTimeSlots, type PerformanceRange } from "../../gateway/src/history/performance-reader.ts";
+import { openUsageHistory } from "../../gateway/src/history/usage-history.ts";
 import { openAccountStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
 import { openPlatformSpend } from "../../gateway/src/operators/platform-spend.ts";
 import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
-const RANGES: Range[] = ["24h", "7d", "30d"];
+const RANGES: PerformanceRange[] = ["24h", "7d", "30d"];
 const SPENDERS = 10;
 const PAGE = 31;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 export const moneyQueries = (setting: ComparisonContext): ComparedQuery[] => [
   ...ofSpenders(setting),
@@ -99,15 +98,15 @@ function ofStatement({ pool, account }: ComparisonContext): ComparedQuery[] {
     amount: String(amount),
     balance: String(balance),
   });
-  const plain = async (after: number, until: number) =>
-    (await pool.query(PLAIN_STATEMENT, [account, after, until])).rows.map(({ place: _place, ...row }) => row);
+  const plain = async (rows: number) =>
+    (await pool.query(PLAIN_STATEMENT, [account, 0, rows])).rows.map(({ place: _place, ...row }) => row);
   const page = async (fresh: pg.Pool, before: string | undefined): Promise<StatementRow[]> =>
     await openAccountStatement({ pool: fresh }).byDay(account, { before, limit: PAGE });
   return [
     {
       name: "statement, first page",
       ask: async (fresh) => (await page(fresh, undefined)).map(shown),
-      plain: () => plain(0, PAGE),
+      plain: () => plain(PAGE),
     },
     {
       name: "statement, first two pages",
@@ -115,12 +114,12 @@ function ofStatement({ pool, account }: ComparisonContext): ComparedQuery[] {
         const first = await page(fresh, undefined);
         return [...first, ...(await page(fresh, first.at(-1)?.place))].map(shown);
       },
-      plain: () => plain(0, 2 * PAGE),
+      plain: () => plain(2 * PAGE),
     },
     {
       name: "statement, all",
       ask: async (fresh) => (await openAccountStatement({ pool: fresh }).byDay(account)).map(shown),
-      plain: () => plain(0, 2 ** 31 - 1),
+      plain: () => plain(2 ** 31 - 1),
     },
   ];
 }

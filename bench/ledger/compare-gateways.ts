@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import type { PrivatePostgres } from "../../gateway/src/db/private-postgres.ts";
 import { BenchProcess } from "../gateway/bench-process.ts";
 import {
   HOST_COUNT,

@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { BpeCounter } from "../../gateway/src/metering/bpe/counter.ts";
 import { CappedOutput } from "../../gateway/src/metering/capped-output.ts";
-import { openMetering } from "../../gateway/src/metering/metering.ts";
+import { openTokenMetering } from "../../gateway/src/metering/metering.ts";
 import { loadTables, TOKENIZER_NAMES, type TokenizerTables } from "../../gateway/src/metering/tokenizers.ts";
 import { UnigramCounter } from "../../gateway/src/metering/unigram/counter.ts";
 import { hostileTexts, ordinaryTexts } from "./sample-texts.ts";
@@ -130,7 +130,7 @@ function hostile(all: Map<string, TokenizerTables>): void {
 
 async function eventLoop(): Promise<void> {
   console.log("\nThe event loop while hostile prompts of 10 MiB are counted");
-  const metering = await openMetering({ log: createLog("silent") });
+  const metering = await openTokenMetering({ log: createLog("silent") });
   const texts = Object.values(hostileTexts(10 * MIB));
   const delay = monitorEventLoopDelay({ resolution: 1 });
   // Counts once before the measurement, so that the worker threads have started.

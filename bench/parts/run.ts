@@ -9,7 +9,6 @@ import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import {
   createDataDir,
   type Platform,
@@ -20,9 +19,10 @@ import {
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { findValkeyServer, sendValkeyCommand, startValkeyServer } from "../../gateway/src/limits/testing.ts";
-import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
-import { ClientConnection } from "../gateway/connection.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
+import { findValkeyServer, sendValkeyCommand, startValkeyServer } from "../../gateway/src/limits/testing-limits.ts";
+import { findNatsServer } from "../../gateway/src/plane/nats/testing-nats-server.ts";
+import { repeatRequest } from "../gateway/client-connection.ts";
 import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/process-resource-usage.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
@@ -119,7 +119,7 @@ async function startAgent({ ready }: Platform): Promise<ChildProcess> {
 }
 
 /** Sends requests one after the other on each connection, and returns how many got a complete answer. */
-async function ask({ ready }: Platform, { path, body }: Scenario, seconds: number): Promise<number> {
+function ask({ ready }: Platform, { path, body }: Scenario, seconds: number): Promise<number> {
   const text = JSON.stringify(body);
   const head = [
     `POST ${path} HTTP/1.1`,
@@ -129,20 +129,8 @@ async function ask({ ready }: Platform, { path, body }: Scenario, seconds: numbe
     `content-length: ${Buffer.byteLength(text)}`,
   ];
   const request = Buffer.from(`${head.join("\r\n")}\r\n\r\n${text}`);
-  const until = performance.now() + seconds * 1000;
-  let answered = 0;
-  const client = async (): Promise<void> => {
-    const connection = new ClientConnection(Number(new URL(ready.gateway_url).port));
-    await connection.open();
-    while (performance.now() < until) {
-      const { status, failure } = await connection.ask(request);
-      if (status !== 200 || failure !== undefined) throw new Error(`${status} ${failure ?? ""}`);
-      answered += 1;
-    }
-    connection.close();
-  };
-  await Promise.all(Array.from({ length: CONCURRENT }, client));
-  return answered;
+  const port = Number(new URL(ready.gateway_url).port);
+  return repeatRequest(request, { port, connections: CONCURRENT, seconds });
 }
 
 async function measure(running: Platform, host: ChildProcess, scenario: Scenario): Promise<Sight> {

@@ -4,9 +4,9 @@
  */
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
-import { ClientConnection } from "../gateway/connection.ts";
-import type { Platform } from "./soak-platform.ts";
-import { serializeRequest } from "./traffic.ts";
+import { ClientConnection } from "../gateway/client-connection.ts";
+import type { SoakPlatform } from "./soak-platform.ts";
+import { serializeChatRequest } from "./soak-traffic.ts";
 
 /** The intervals at which pages are read, keys are created, and people sign in or sign up. */
 const PAGE_MS = 500;
@@ -49,7 +49,7 @@ const OPERATOR_PAGES = [
 type Count = (kind: string, outcome: string) => void;
 
 export class ConsoleUsers {
-  readonly #platform: Platform;
+  readonly #platform: SoakPlatform;
   readonly #count: Count;
   readonly #chance = new SeededRandom("people");
   readonly #timers: NodeJS.Timeout[] = [];
@@ -58,7 +58,7 @@ export class ConsoleUsers {
   #isOver = false;
   #people = 0;
 
-  constructor(platform: Platform, count: Count) {
+  constructor(platform: SoakPlatform, count: Count) {
     this.#platform = platform;
     this.#count = count;
   }
@@ -132,7 +132,7 @@ export class ConsoleUsers {
     const connection = new ClientConnection(this.#platform.port);
     await connection.open();
     const body = { model: "tiny-3b", max_tokens: 20, messages };
-    const { status } = await connection.ask(serializeRequest("/v1/chat/completions", { token }, body));
+    const { status } = await connection.ask(serializeChatRequest({ token }, body));
     connection.close();
     if (status !== wanted) throw new Error(`a chat with a key: ${status} for ${wanted}`);
   }

@@ -9,8 +9,8 @@ import {
   readResidentMemoryMib,
   type WatchedProcess,
 } from "../gateway/process-resource-usage.ts";
-import type { Platform } from "./soak-platform.ts";
-import type { SoakTraffic } from "./traffic.ts";
+import type { SoakPlatform } from "./soak-platform.ts";
+import type { SoakTraffic } from "./soak-traffic.ts";
 
 /** The size of a table, including its partitions. */
 interface TableSize {
@@ -20,7 +20,7 @@ interface TableSize {
   deadRows: number;
 }
 
-export interface Sample {
+export interface PlatformSample {
   /** Seconds since the load began. */
   at: number;
   /** The number of requests that have ended, as counted by the gateway. */
@@ -61,7 +61,7 @@ const TABLES = `
     from pg_class c left join pg_inherits i on i.inhrelid = c.oid left join pg_class parent on parent.oid = i.inhparent
    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' group by 1`;
 
-export function openSampler(platform: Platform, traffic: SoakTraffic): () => Promise<Sample> {
+export function openPlatformSampler(platform: SoakPlatform, traffic: SoakTraffic): () => Promise<PlatformSample> {
   const { ready, dataDir, query, internalPort } = platform;
   const gateway: WatchedProcess = { pid: ready.pids.gateway, withChildren: false };
   const postgres: WatchedProcess = { pid: ready.pids.postgres as number, withChildren: true };

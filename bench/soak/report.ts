@@ -7,8 +7,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readTableGrowth } from "../scale/table-growth.ts";
 import { type BlockStatistic, classifyTrend, type FittedLine, fitLine } from "./growth-trend.ts";
-import type { Sample } from "./platform-samples.ts";
-import { type PlotPanel, plotSvg } from "./plot.ts";
+import type { PlatformSample } from "./platform-samples.ts";
+import { type PlotPanel, renderPlotSvg } from "./plot-svg.ts";
 
 /** Earlier samples are drawn but not judged, because caches fill and V8 compiles. In seconds. */
 const WARM_UP_S = 900;
@@ -16,7 +16,7 @@ const WARM_UP_S = 900;
 interface Series {
   name: string;
   unit: string;
-  of: (sample: Sample, before: Sample | undefined) => number;
+  of: (sample: PlatformSample, before: PlatformSample | undefined) => number;
   reduce: BlockStatistic;
   /** A growth per hour up to this amount does not count, in the unit of the series. */
   noise?: number;
@@ -34,7 +34,7 @@ const gauge =
   (sample) =>
     sample.gauges[name] ?? Number.NaN;
 const perRequest =
-  (of: keyof Sample["cpuUs"]): Series["of"] =>
+  (of: keyof PlatformSample["cpuUs"]): Series["of"] =>
   (sample, before) =>
     before === undefined
       ? Number.NaN
@@ -68,8 +68,8 @@ export async function printReport(directory: string, pictures = directory): Prom
   const samples = readFileSync(join(directory, "samples.jsonl"), "utf8")
     .trimEnd()
     .split("\n")
-    .map((line) => JSON.parse(line) as Sample);
-  const last = samples.at(-1) as Sample;
+    .map((line) => JSON.parse(line) as PlatformSample);
+  const last = samples.at(-1) as PlatformSample;
   const minutes = (last.at / 60).toFixed(0);
   console.log(`${minutes} minutes, ${last.requests} requests, ${(last.requests / last.at).toFixed(1)} a second\n`);
   console.log("| | mean | slope an hour | | verdict |\n|---|---|---|---|---|");
@@ -82,15 +82,15 @@ export async function printReport(directory: string, pictures = directory): Prom
   tellOfTheEnd(directory);
   await mkdir(pictures, { recursive: true });
   for (const [name, panels] of Object.entries(picturesOf(samples))) {
-    await writeFile(join(pictures, `${name}.svg`), plotSvg(`A soak of ${minutes} minutes`, panels));
+    await writeFile(join(pictures, `${name}.svg`), renderPlotSvg(`A soak of ${minutes} minutes`, panels));
     console.log(`${join(pictures, name)}.svg`);
   }
 }
 
-const pointsOf = (samples: Sample[], { of }: Series): { at: number; value: number }[] =>
+const pointsOf = (samples: PlatformSample[], { of }: Series): { at: number; value: number }[] =>
   samples.map((sample, i) => ({ at: sample.at, value: of(sample, samples[i - 1]) }));
 
-const lineFrom = (samples: Sample[], series: Series): FittedLine =>
+const lineFrom = (samples: PlatformSample[], series: Series): FittedLine =>
   fitLine(
     pointsOf(samples, series).filter(({ at }) => at >= WARM_UP_S),
     series.reduce,
@@ -111,9 +111,9 @@ function rowOf(series: Series, line: FittedLine): string {
 }
 
 /** Prints the size of each table, its growth per request, and the entry of docs/scale.md that explains the growth. */
-function tellOfTables(samples: Sample[]): void {
+function tellOfTables(samples: PlatformSample[]): void {
   const warm = samples.filter(({ at }) => at >= WARM_UP_S);
-  const [first, last] = [warm[0] ?? samples[0], samples.at(-1)] as [Sample, Sample];
+  const [first, last] = [warm[0] ?? samples[0], samples.at(-1)] as [PlatformSample, PlatformSample];
   const requests = last.requests - first.requests;
   console.log(
     "\n| table | KiB at the end | more since warm | bytes a request | rows | a row for each |\n|---|---|---|---|---|---|",
@@ -132,10 +132,11 @@ function tellOfTables(samples: Sample[]): void {
   console.log(`\nAll tables and indexes: ${(all / requests).toFixed(0)} bytes a request.`);
 }
 
-const sizeOf = (size: Sample["tables"][string] | undefined): number => (size?.bytes ?? 0) + (size?.indexBytes ?? 0);
+const sizeOf = (size: PlatformSample["tables"][string] | undefined): number =>
+  (size?.bytes ?? 0) + (size?.indexBytes ?? 0);
 const kib = (bytes: number): string => Math.round(bytes / 1024).toLocaleString("en-US");
 
-function tellOfOutcomes({ outcomes, gauges }: Sample): void {
+function tellOfOutcomes({ outcomes, gauges }: PlatformSample): void {
   console.log("\n| what was asked | what came of it |\n|---|---|");
   const byKind = Map.groupBy(Object.entries(outcomes), ([name]) => name.slice(0, name.indexOf(": ")));
   for (const [kind, counts] of [...byKind].toSorted()) {
@@ -151,7 +152,7 @@ function tellOfOutcomes({ outcomes, gauges }: Sample): void {
 function tellOfTheEnd(directory: string): void {
   const [rest, check] = [join(directory, "at-rest.json"), join(directory, "ledger-check.txt")];
   if (existsSync(rest)) {
-    const { gauges } = JSON.parse(readFileSync(rest, "utf8")) as Sample;
+    const { gauges } = JSON.parse(readFileSync(rest, "utf8")) as PlatformSample;
     const left = [
       "requests in flight",
       "settlements waiting",
@@ -170,7 +171,7 @@ function tellOfTheEnd(directory: string): void {
   }
 }
 
-function picturesOf(samples: Sample[]): Record<string, PlotPanel[]> {
+function picturesOf(samples: PlatformSample[]): Record<string, PlotPanel[]> {
   const called = (name: string): Series => SERIES.find((series) => series.name === name) as Series;
   const panel = (title: string, names: string[]): PlotPanel => {
     const series = names.map(called);
@@ -212,7 +213,7 @@ function picturesOf(samples: Sample[]): Record<string, PlotPanel[]> {
   };
 }
 
-function tablesPanel(samples: Sample[], title: string, names: string[]): PlotPanel {
+function tablesPanel(samples: PlatformSample[], title: string, names: string[]): PlotPanel {
   const lines = names.map((name) => {
     const points = samples.map(({ at, tables }) => ({ at, value: sizeOf(tables[name]) / 2 ** 20 }));
     const line = fitLine(

@@ -15,10 +15,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { ConsoleUsers } from "./console-users.ts";
-import { SoakFleet } from "./fleet.ts";
-import { openSampler, type Sample } from "./platform-samples.ts";
-import { openPlatform } from "./soak-platform.ts";
-import { SoakTraffic } from "./traffic.ts";
+import { openPlatformSampler, type PlatformSample } from "./platform-samples.ts";
+import { SoakFleet } from "./soak-fleet.ts";
+import { openSoakPlatform } from "./soak-platform.ts";
+import { SoakTraffic } from "./soak-traffic.ts";
 
 const SAMPLE_MS = 10_000;
 /** How long to wait after the load, until all requests are in the ledger and in the rollups. */
@@ -48,7 +48,7 @@ async function soak(outDir: string, seconds: number): Promise<void> {
   process.once("SIGINT", () => over.abort());
   process.once("SIGTERM", () => over.abort());
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-soak-"));
-  const platform = await openPlatform(outDir, dataDir);
+  const platform = await openSoakPlatform(outDir, dataDir);
   const traffic = new SoakTraffic(platform);
   const count = (kind: string, outcome: string): void => traffic.count(kind, outcome);
   const fleet = new SoakFleet(platform, outDir, count);
@@ -57,7 +57,7 @@ async function soak(outDir: string, seconds: number): Promise<void> {
     await fleet.start();
     await people.start();
     traffic.start();
-    const sampler = openSampler(platform, traffic);
+    const sampler = openPlatformSampler(platform, traffic);
     await keepSampling(sampler, seconds);
     await Promise.all([traffic.stop(), people.stop(), fleet.stop()]);
     await sleep(REST_MS);
@@ -72,7 +72,7 @@ async function soak(outDir: string, seconds: number): Promise<void> {
   }
   console.log(`Samples: ${outDir}. The report: npm run bench -- soak --report ${outDir}`);
 
-  async function keepSampling(sample: () => Promise<Sample>, until: number): Promise<void> {
+  async function keepSampling(sample: () => Promise<PlatformSample>, until: number): Promise<void> {
     const file = join(outDir, "samples.jsonl");
     for (let nth = 0; !over.signal.aborted; nth++) {
       const taken = await sample();

@@ -2,17 +2,23 @@
 import { chmod, mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { HIGH_KEY_LIMITS, type Host, makeKey, openBuilderAccount, openHostAccount } from "@tollgate/stage/accounts.ts";
+import {
+  HIGH_KEY_LIMITS,
+  type HostAccount,
+  makeKey,
+  openBuilderAccount,
+  openHostAccount,
+} from "@tollgate/stage/builder-and-host-accounts.ts";
 import type { ReadyFile } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
-import { createAgent } from "@tollgate/stage/nodes/agent.ts";
+import { createAgent } from "@tollgate/stage/nodes/start-agent.ts";
 import { type Query, TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import pg from "pg";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { readIfExists } from "../../gateway/src/base/read-if-exists.ts";
-import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import { findPrivatePostgres } from "../../gateway/src/db/private-postgres.ts";
 import { BenchProcess } from "../gateway/bench-process.ts";
-import { gatewayCommand } from "../gateway/command.ts";
+import { gatewayCommand } from "../gateway/gateway-command.ts";
 
 export const MODELS = ["tiny-3b", "small-7b-alt", "embed-m3"];
 const BUILDERS = 5;
@@ -25,7 +31,7 @@ export interface PayingAccount {
   token: string;
 }
 
-export interface Platform {
+export interface SoakPlatform {
   ready: ReadyFile;
   port: number;
   internalPort: number;
@@ -34,11 +40,11 @@ export interface Platform {
   builders: PayingAccount[];
   /** An account whose credit pays for no request. */
   poor: PayingAccount;
-  host: Host;
+  host: HostAccount;
   close(): Promise<void>;
 }
 
-export async function openPlatform(outDir: string, dataDir: string): Promise<Platform> {
+export async function openSoakPlatform(outDir: string, dataDir: string): Promise<SoakPlatform> {
   await mkdir(dataDir, { recursive: true });
   // If the bench runs as root, the database runs as another user, who needs permission to enter the directory.
   await chmod(dataDir, 0o711);
@@ -95,7 +101,7 @@ async function openPayer(query: Query, credit: bigint): Promise<PayingAccount> {
 }
 
 /** Creates an agent with the scripted engine, without starting it. */
-export function createSoakAgent({ ready, host }: Platform, outDir: string, name: string): Process {
+export function createSoakAgent({ ready, host }: SoakPlatform, outDir: string, name: string): Process {
   return createAgent({
     name,
     gatewayUrl: ready.gateway_url,

@@ -11,13 +11,13 @@
  */
 import { setTimeout as rest } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import { SAMPLING } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { INITIAL_TEST_STATE } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
-import { ClientConnection } from "../gateway/connection.ts";
+import { ClientConnection, repeatRequest } from "../gateway/client-connection.ts";
 import { cpuSpentUs, readCpuTime } from "../gateway/process-resource-usage.ts";
 
 const { values } = parseArgs({
@@ -106,21 +106,8 @@ async function answers(request: Buffer): Promise<boolean> {
 }
 
 /** Sends requests one after the other on each connection, and returns how many were answered successfully. */
-async function send(request: Buffer, lasting: number): Promise<number> {
-  const until = performance.now() + lasting * 1000;
-  let answered = 0;
-  const client = async (): Promise<void> => {
-    const connection = new ClientConnection(Number(new URL(stage.baseUrl).port));
-    await connection.open();
-    while (performance.now() < until) {
-      const { status, failure } = await connection.ask(request);
-      if (status !== 200 || failure !== undefined) throw new Error(`${status} ${failure ?? ""}`);
-      answered += 1;
-    }
-    connection.close();
-  };
-  await Promise.all(Array.from({ length: concurrent }, client));
-  return answered;
+function send(request: Buffer, seconds: number): Promise<number> {
+  return repeatRequest(request, { port: Number(new URL(stage.baseUrl).port), connections: concurrent, seconds });
 }
 
 async function turn(running: ProcessStage, request: Buffer): Promise<Turn> {

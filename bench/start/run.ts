@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { gatewayCommand } from "../gateway/command.ts";
+import { gatewayCommand } from "../gateway/gateway-command.ts";
 import { type CpuTimeReading, readCpuTime, readResidentMemoryMib } from "../gateway/process-resource-usage.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));

@@ -5,7 +5,7 @@
  */
 import { connect, type Socket } from "node:net";
 import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
-import { decodeFrame, encodeFrame } from "../../protocol/src/codec.ts";
+import { decodeFrame, encodeFrame } from "../../protocol/src/frame-codec.ts";
 import { DELTAS_PER_FRAME_MAX } from "../../protocol/src/frame-limits.ts";
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import {

@@ -13,16 +13,16 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { openHostAccount } from "@tollgate/stage/accounts.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { openHostAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import pg from "pg";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { readIfExists } from "../../gateway/src/base/read-if-exists.ts";
-import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
-import { gatewayClient } from "../../host/src/command/gateway/client.ts";
+import { findPrivatePostgres } from "../../gateway/src/db/private-postgres.ts";
+import { gatewayClient } from "../../host/src/command/gateway/gateway-client.ts";
 import { BenchProcess } from "../gateway/bench-process.ts";
-import { gatewayCommand } from "../gateway/command.ts";
+import { gatewayCommand } from "../gateway/gateway-command.ts";
 import {
   cpuSpentUs,
   readCpuTime,

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { enrolNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { openStage } from "@tollgate/stage/stage.ts";

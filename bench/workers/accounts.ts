@@ -1,7 +1,7 @@
 /**
  * Opens the accounts whose keys the load uses, and marks the nodes as trusted, so that they may serve these accounts.
  */
-import { HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
+import { HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
 import type { Query } from "@tollgate/stage/stage-database.ts";
 import type { TargetAddress } from "../gateway/load.ts";
 

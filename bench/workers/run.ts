@@ -17,14 +17,14 @@ import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { openHostAccount } from "@tollgate/stage/accounts.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import { openHostAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
 import { type Query, TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import pg from "pg";
-import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
-import { gatewayClient } from "../../host/src/command/gateway/client.ts";
+import { findPrivatePostgres } from "../../gateway/src/db/private-postgres.ts";
+import { gatewayClient } from "../../host/src/command/gateway/gateway-client.ts";
 import { BenchProcess } from "../gateway/bench-process.ts";
-import { gatewayCommand } from "../gateway/command.ts";
+import { gatewayCommand } from "../gateway/gateway-command.ts";
 import type { TargetAddress } from "../gateway/load.ts";
 import {
   cpuSpentUs,

@@ -10,7 +10,7 @@ import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { type DatabaseConnectionMode, explainMissingPatroni, startPatroni } from "@tollgate/stage/servers/patroni.ts";
-import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../../gateway/src/limits/testing-limits.ts";
 import { ensureServers, PATRONI_SERVERS } from "../../tools/install-test-servers.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { installPythonTools } from "../../tools/python-tools.ts";

@@ -1,6 +1,6 @@
 /** The agents of the stage: they belong to one host, use the scripted engine, and each has a supervisor. */
 import { join } from "node:path";
-import { createAgent as newAgentProcess } from "@tollgate/stage/nodes/agent.ts";
+import { createAgent as newAgentProcess } from "@tollgate/stage/nodes/start-agent.ts";
 import { openSeparateNetwork, type SeparateNetwork } from "./separate-network.ts";
 import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 

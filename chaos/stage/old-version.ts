@@ -1,5 +1,5 @@
 /** Chooses the commit from which a rolling upgrade starts. */
-import { type CommitLookup, findCommit, runGit } from "@tollgate/stage/versions.ts";
+import { type CommitLookup, findCommit, runGit } from "@tollgate/stage/source-versions.ts";
 import { readLastRelease } from "../../gateway/src/db/testing/release-sql.ts";
 
 /**

@@ -1,11 +1,11 @@
 /** The provider's API objects, with the documented fields that integrations read. */
-import { type Card, computeRefundedCents, type RefundOrDispute, type Sale } from "./sale.ts";
+import { computeRefundedCents, type RefundOrDispute, type SaleRecord, type SavedCard } from "./sale-record.ts";
 
 export type ProviderObject = { id: string; object: string } & Record<string, unknown>;
 
 const SESSION_S_MAX = 24 * 60 * 60;
 
-export function buildCheckoutSession(sale: Sale, url: string | null = null): ProviderObject {
+export function buildCheckoutSession(sale: SaleRecord, url: string | null = null): ProviderObject {
   const completed = sale.state !== "open" && sale.state !== "expired";
   const isSetup = sale.mode === "setup";
   return {
@@ -32,7 +32,7 @@ export function buildCheckoutSession(sale: Sale, url: string | null = null): Pro
 }
 
 /** A payment object. `more`: fields of related objects that the request asked to expand. */
-export function buildPaymentIntent(sale: Sale, more: object = {}): ProviderObject {
+export function buildPaymentIntent(sale: SaleRecord, more: object = {}): ProviderObject {
   const paid = sale.state === "paid";
   return {
     id: sale.payment as string,
@@ -52,7 +52,7 @@ export function buildPaymentIntent(sale: Sale, more: object = {}): ProviderObjec
   };
 }
 
-export const buildPaymentMethod = ({ id, customer, last4 }: Card): ProviderObject => ({
+export const buildPaymentMethod = ({ id, customer, last4 }: SavedCard): ProviderObject => ({
   id,
   object: "payment_method",
   type: "card",
@@ -61,7 +61,7 @@ export const buildPaymentMethod = ({ id, customer, last4 }: Card): ProviderObjec
   livemode: false,
 });
 
-export const buildSetupIntent = (card: Card): ProviderObject => ({
+export const buildSetupIntent = (card: SavedCard): ProviderObject => ({
   id: card.setup,
   object: "setup_intent",
   customer: card.customer,
@@ -70,7 +70,7 @@ export const buildSetupIntent = (card: Card): ProviderObject => ({
   status: "succeeded",
 });
 
-export function buildCharge(sale: Sale): ProviderObject {
+export function buildCharge(sale: SaleRecord): ProviderObject {
   const away = computeRefundedCents(sale);
   return {
     id: sale.charge as string,
@@ -89,18 +89,18 @@ export function buildCharge(sale: Sale): ProviderObject {
   };
 }
 
-export const buildRefund = (sale: Sale, refund: RefundOrDispute): ProviderObject => ({
+export const buildRefund = (sale: SaleRecord, refund: RefundOrDispute): ProviderObject => ({
   ...reversalObject(sale, refund, "refund"),
   ...(refund.status === "failed" && { failure_reason: "expired_or_canceled_card" }),
 });
 
-export const buildDispute = (sale: Sale, dispute: RefundOrDispute): ProviderObject => ({
+export const buildDispute = (sale: SaleRecord, dispute: RefundOrDispute): ProviderObject => ({
   ...reversalObject(sale, dispute, "dispute"),
   livemode: false,
   reason: "fraudulent",
 });
 
-function reversalObject(sale: Sale, { id, cents, status }: RefundOrDispute, object: string): ProviderObject {
+function reversalObject(sale: SaleRecord, { id, cents, status }: RefundOrDispute, object: string): ProviderObject {
   return {
     id,
     object,

@@ -14,7 +14,7 @@ import { wallClock } from "@tollgate/protocol/clock.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import Stripe from "stripe";
 import { type DemoPaymentProvider, openDemoPaymentProvider } from "./demo-provider.ts";
-import type { Sale } from "./sale.ts";
+import type { SaleRecord } from "./sale-record.ts";
 
 const common = { clock: wallClock, random: { below: randomInt }, log: { error() {} } };
 
@@ -84,9 +84,9 @@ async function create(fields: Record<string, string>, headers: Record<string, st
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-async function newSale(): Promise<Sale> {
+async function newSale(): Promise<SaleRecord> {
   const { body } = await create(form());
-  return demo.shop.find(body.id as string) as Sale;
+  return demo.shop.find(body.id as string) as SaleRecord;
 }
 
 /** Submits the form of a button on a page. */

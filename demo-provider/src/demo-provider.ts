@@ -7,7 +7,7 @@
 import type { AddressInfo } from "node:net";
 import type { Clock } from "@tollgate/protocol/clock.ts";
 import Fastify from "fastify";
-import { newId, type Random } from "./ids.ts";
+import { newId, type Random } from "./object-ids.ts";
 import { ProviderApi } from "./payment-provider-api.ts";
 import { addDemoRoutes } from "./routes.ts";
 import { ProviderSales } from "./sales-and-events.ts";

@@ -1,10 +1,16 @@
 /** The HTML pages: the buyer's payment page and receipt, and the operator's page at the root. */
 
 import { formatDollars, type Html, html, renderPage } from "./html-template.ts";
-import { computeRefundableCents, computeRefundedCents, type Sale, TEST_CARDS, type TestCardLast4 } from "./sale.ts";
+import {
+  computeRefundableCents,
+  computeRefundedCents,
+  type SaleRecord,
+  TEST_CARDS,
+  type TestCardLast4,
+} from "./sale-record.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 
-const STATES: Record<Sale["state"], string> = {
+const STATES: Record<SaleRecord["state"], string> = {
   open: "not paid yet",
   pending: "promised: the money is on its way",
   paid: "paid",
@@ -13,7 +19,7 @@ const STATES: Record<Sale["state"], string> = {
   saved: "a card was saved",
 };
 
-export function renderCardSetupPage(sale: Sale): string {
+export function renderCardSetupPage(sale: SaleRecord): string {
   const at = `/pay/${sale.session}`;
   const cards = Object.keys(TEST_CARDS) as TestCardLast4[];
   const choices = html`${cards.map(
@@ -28,7 +34,7 @@ export function renderCardSetupPage(sale: Sale): string {
   );
 }
 
-export function renderReceiptPage(sale: Sale, what: "receipt" | "invoice"): string {
+export function renderReceiptPage(sale: SaleRecord, what: "receipt" | "invoice"): string {
   const title = `${what === "receipt" ? "Receipt" : "Invoice"} ${sale.reference ?? sale.session}`;
   return renderPage(
     title,
@@ -37,7 +43,7 @@ export function renderReceiptPage(sale: Sale, what: "receipt" | "invoice"): stri
   );
 }
 
-export function renderCheckoutPage(sale: Sale): string {
+export function renderCheckoutPage(sale: SaleRecord): string {
   const at = `/pay/${sale.session}`;
   const choices = html`
     ${button(`${at}/now`, "Pay")}
@@ -59,7 +65,7 @@ export function renderMessagePage(title: string, text: string): string {
   );
 }
 
-export function renderOperatorPage(sales: Sale[], deliveries: WebhookDelivery[]): string {
+export function renderOperatorPage(sales: SaleRecord[], deliveries: WebhookDelivery[]): string {
   return renderPage(
     "Payments of the demonstration",
     html`<h1>Payments</h1>
@@ -67,15 +73,15 @@ export function renderOperatorPage(sales: Sale[], deliveries: WebhookDelivery[])
       signed webhooks to the gateway. <a href="/">Reload</a></p>
       <div class="wide" role="region" aria-label="Checkouts" tabindex="0"><table><caption>Checkouts</caption>
       <thead><tr>${["Checkout", "What", "Price", "State", "Steps"].map(heading)}</tr></thead>
-      <tbody>${sales.length === 0 ? empty(5, "Nothing was bought yet.") : sales.toReversed().map(saleRow)}</tbody></table></div>
+      <tbody>${sales.length === 0 ? empty("Nothing was bought yet.") : sales.toReversed().map(saleRow)}</tbody></table></div>
       <div class="wide" role="region" aria-label="Webhooks" tabindex="0"><table><caption>Webhooks</caption>
       <thead><tr>${["Event", "Type", "Attempts", "Last answer", "Steps"].map(heading)}</tr></thead>
-      <tbody>${deliveries.length === 0 ? empty(5, "None was sent yet.") : deliveries.toReversed().map(deliveryRow)}</tbody>
+      <tbody>${deliveries.length === 0 ? empty("None was sent yet.") : deliveries.toReversed().map(deliveryRow)}</tbody>
       </table></div>`,
   );
 }
 
-function saleRow(sale: Sale): Html {
+function saleRow(sale: SaleRecord): Html {
   const at = `/sales/${sale.session}`;
   const steps = {
     open: () => html`<a href="/pay/${sale.session}">Open its page</a> ${button(`${at}/expire`, "Let it expire")}`,
@@ -91,7 +97,7 @@ function saleRow(sale: Sale): Html {
     <td>${sale.mode === "setup" ? "–" : formatDollars(sale.cents)}</td><td>${STATES[sale.state]}${back}${disputed}</td><td>${steps[sale.state]()}</td></tr>`;
 }
 
-function paidSteps(sale: Sale, at: string): Html {
+function paidSteps(sale: SaleRecord, at: string): Html {
   const left = computeRefundableCents(sale);
   const field = `refund-${sale.session}`;
   const refund = html`<form method="post" action="${at}/refund"><label for="${field}">Cents</label>
@@ -115,6 +121,6 @@ function deliveryRow({ event, attempts, answer, acknowledged }: WebhookDelivery)
 }
 
 const heading = (text: string): Html => html`<th scope="col">${text}</th>`;
-const empty = (columns: number, text: string): Html => html`<tr><td colspan="${columns}">${text}</td></tr>`;
+const empty = (text: string): Html => html`<tr><td colspan="5">${text}</td></tr>`;
 const button = (action: string, label: string): Html =>
   html`<form method="post" action="${action}"><button>${label}</button></form>`;

@@ -8,7 +8,7 @@ import {
   buildPaymentMethod,
   buildSetupIntent,
 } from "./api-objects.ts";
-import type { NewPaymentIntent, NewSale, Sale } from "./sale.ts";
+import type { NewPaymentIntent, NewSale, SaleRecord } from "./sale-record.ts";
 import { ActionRefused, type ProviderSales } from "./sales-and-events.ts";
 
 interface ApiAnswer {
@@ -88,7 +88,7 @@ function callsOf({ shop, address }: ApiOptions): [RegExp, Call][] {
   const good = (body: object): ApiAnswer => ({ status: 200, body });
   const missing = (what: string, id: string): ApiAnswer =>
     refuse(404, { type: "invalid_request_error", code: "resource_missing", message: `No such ${what}: '${id}'` });
-  const paymentOf = (id: string): Sale | undefined => shop.sales.find(({ payment }) => payment === id);
+  const paymentOf = (id: string): SaleRecord | undefined => shop.sales.find(({ payment }) => payment === id);
   return [
     [/^POST \/v1\/customers$/, () => good({ id: shop.newCustomer(), object: "customer", livemode: false })],
     [
@@ -185,7 +185,7 @@ function readSale(form: Form): NewSale {
   const mode = form.need("mode");
   if (mode !== "payment" && mode !== "setup") throw new BadParam("mode", "Only payments and setups can be made here.");
   const about = {
-    mode: mode as Sale["mode"],
+    mode: mode as SaleRecord["mode"],
     customer: mode === "setup" ? form.need("customer") : form.get("customer"),
     reference: form.get("client_reference_id"),
     successUrl: form.need("success_url"),

@@ -11,7 +11,7 @@ import {
   renderReceiptPage,
 } from "./payment-pages.ts";
 import type { ProviderApi } from "./payment-provider-api.ts";
-import { type RefundOrDispute, type Sale, TEST_CARDS, type TestCardLast4 } from "./sale.ts";
+import { type RefundOrDispute, type SaleRecord, TEST_CARDS, type TestCardLast4 } from "./sale-record.ts";
 import { ActionRefused, type ProviderSales } from "./sales-and-events.ts";
 import type { WebhookDeliveries } from "./webhook-delivery.ts";
 
@@ -24,7 +24,7 @@ interface DemoRoutesOptions {
 }
 
 type Params = Record<string, string>;
-type Step = (sale: Sale, request: { body: string; id: string }) => void;
+type Step = (sale: SaleRecord, request: { body: string; id: string }) => void;
 
 /** The content security policy: pages load nothing and run no scripts. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
@@ -52,12 +52,12 @@ export function addDemoRoutes(app: FastifyInstance, { api, shop, deliveries, cha
     return reply.status(answer.status).send(answer.body);
   });
 
-  const saleOf = (request: FastifyRequest): Sale => {
+  const saleOf = (request: FastifyRequest): SaleRecord => {
     const sale = shop.find((request.params as Params).session ?? "");
     if (sale === undefined) throw new ActionRefused("There is no such checkout.");
     return sale;
   };
-  const step = (url: string, take: Step, then: (sale: Sale) => string): void => {
+  const step = (url: string, take: Step, then: (sale: SaleRecord) => string): void => {
     app.post(url, (request, reply) => {
       refuseOtherSites(request);
       const sale = saleOf(request);
@@ -106,7 +106,8 @@ function refuseOtherSites({ headers }: FastifyRequest): void {
 }
 
 /** Like the real provider, replaces this placeholder in the return URL with the session's ID. */
-const returnUrl = ({ successUrl, session }: Sale): string => successUrl.replaceAll("{CHECKOUT_SESSION_ID}", session);
+const returnUrl = ({ successUrl, session }: SaleRecord): string =>
+  successUrl.replaceAll("{CHECKOUT_SESSION_ID}", session);
 
 function reversal(all: RefundOrDispute[], id: string): RefundOrDispute {
   const found = all.find((one) => one.id === id);

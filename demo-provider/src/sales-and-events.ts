@@ -11,16 +11,16 @@ import {
   buildRefund,
   type ProviderObject,
 } from "./api-objects.ts";
-import { newId, type Random } from "./ids.ts";
+import { newId, type Random } from "./object-ids.ts";
 import {
-  type Card,
   computeRefundableCents,
   type NewPaymentIntent,
   type NewSale,
   type RefundOrDispute,
-  type Sale,
+  type SaleRecord,
+  type SavedCard,
   type TestCardLast4,
-} from "./sale.ts";
+} from "./sale-record.ts";
 
 /**
  * Thrown if an action is not possible in the sale's current state. The message is one line for the user, with the
@@ -34,15 +34,15 @@ export class ProviderSales {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #emit: (type: string, object: ProviderObject) => void;
-  readonly sales: Sale[];
-  readonly cards: Card[];
+  readonly sales: SaleRecord[];
+  readonly cards: SavedCard[];
 
   constructor(options: {
     clock: Clock;
     random: Random;
     /** The sales of an earlier run, from the state file. */
-    sales: Sale[];
-    cards?: Card[];
+    sales: SaleRecord[];
+    cards?: SavedCard[];
     emit: (type: string, object: ProviderObject) => void;
   }) {
     this.#clock = options.clock;
@@ -56,8 +56,8 @@ export class ProviderSales {
     return this.#newId("cus");
   }
 
-  open(sale: NewSale): Sale {
-    const opened: Sale = {
+  open(sale: NewSale): SaleRecord {
+    const opened: SaleRecord = {
       ...sale,
       ...this.#untouched(),
       session: this.#newId("cs_test"),
@@ -68,7 +68,7 @@ export class ProviderSales {
   }
 
   /** Saves the card that the customer entered on a page for saving a card without paying. */
-  save(sale: Sale, last4: TestCardLast4): Card {
+  save(sale: SaleRecord, last4: TestCardLast4): SavedCard {
     only(sale, "open");
     if (sale.mode !== "setup" || sale.setup === null) throw new ActionRefused("This page is for paying.");
     sale.state = "saved";
@@ -83,7 +83,7 @@ export class ProviderSales {
    * Charges a saved card at once, without its holder. A repeated call with the same idempotency key returns the same
    * payment.
    */
-  charge({ customer, method, idempotencyKey, ...asked }: NewPaymentIntent): Sale {
+  charge({ customer, method, idempotencyKey, ...asked }: NewPaymentIntent): SaleRecord {
     const before = this.sales.find((sale) => sale.mode === "intent" && sale.idempotencyKey === idempotencyKey);
     if (before !== undefined && idempotencyKey !== null) return before;
     const card = this.cards.find(({ id }) => id === method);
@@ -91,7 +91,7 @@ export class ProviderSales {
     const payment = this.#newId("pi");
     const about = { mode: "intent" as const, reference: asked.metadata.tollgate_checkout ?? null };
     const where = { session: payment, payment, successUrl: "", cancelUrl: null };
-    const sale: Sale = { ...asked, ...this.#untouched(), ...about, ...where, customer, method, idempotencyKey };
+    const sale: SaleRecord = { ...asked, ...this.#untouched(), ...about, ...where, customer, method, idempotencyKey };
     sale.state = card.last4 === "4242" ? "paid" : "failed";
     this.sales.push(sale);
     if (sale.state === "failed") {
@@ -106,15 +106,15 @@ export class ProviderSales {
   }
 
   /** Finds a card by its ID or by its setup. */
-  card(name: string): Card | undefined {
+  card(name: string): SavedCard | undefined {
     return this.cards.find(({ id, setup }) => id === name || setup === name);
   }
 
-  find(session: string): Sale | undefined {
+  find(session: string): SaleRecord | undefined {
     return this.sales.find((sale) => sale.session === session);
   }
 
-  pay(sale: Sale): void {
+  pay(sale: SaleRecord): void {
     only(sale, "open");
     if (sale.mode !== "payment") throw new ActionRefused("Nothing is paid on this page.");
     sale.state = "paid";
@@ -124,7 +124,7 @@ export class ProviderSales {
   }
 
   /** Completes a checkout whose money has not arrived yet, as with a bank transfer. */
-  payLater(sale: Sale): void {
+  payLater(sale: SaleRecord): void {
     only(sale, "open");
     sale.state = "pending";
     sale.payment = this.#newId("pi");
@@ -132,7 +132,7 @@ export class ProviderSales {
   }
 
   /** Marks a pending payment as paid, as when a bank transfer arrives. */
-  arrive(sale: Sale): void {
+  arrive(sale: SaleRecord): void {
     only(sale, "pending");
     sale.state = "paid";
     this.#charge(sale);
@@ -141,19 +141,19 @@ export class ProviderSales {
   }
 
   /** Marks a pending payment as failed, as when a bank transfer does not arrive. */
-  fail(sale: Sale): void {
+  fail(sale: SaleRecord): void {
     only(sale, "pending");
     sale.state = "failed";
     this.#emit("checkout.session.async_payment_failed", buildCheckoutSession(sale));
   }
 
-  expire(sale: Sale): void {
+  expire(sale: SaleRecord): void {
     only(sale, "open");
     sale.state = "expired";
     this.#emit("checkout.session.expired", buildCheckoutSession(sale));
   }
 
-  refund(sale: Sale, cents = computeRefundableCents(sale)): RefundOrDispute {
+  refund(sale: SaleRecord, cents = computeRefundableCents(sale)): RefundOrDispute {
     only(sale, "paid");
     const left = computeRefundableCents(sale);
     if (!Number.isInteger(cents) || cents < 1 || cents > left) {
@@ -167,13 +167,13 @@ export class ProviderSales {
   }
 
   /** Marks a refund as failed, as when the buyer's bank rejects it. */
-  failRefund(sale: Sale, refund: RefundOrDispute): void {
+  failRefund(sale: SaleRecord, refund: RefundOrDispute): void {
     if (refund.status !== "succeeded") throw new ActionRefused("This refund has failed already.");
     refund.status = "failed";
     this.#emit("refund.failed", buildRefund(sale, refund));
   }
 
-  dispute(sale: Sale): RefundOrDispute {
+  dispute(sale: SaleRecord): RefundOrDispute {
     only(sale, "paid");
     if (sale.disputes.length > 0) throw new ActionRefused("This payment is or was disputed already.");
     const dispute = { id: this.#newId("du"), cents: sale.cents, status: "needs_response" };
@@ -183,7 +183,7 @@ export class ProviderSales {
     return dispute;
   }
 
-  closeDispute(sale: Sale, dispute: RefundOrDispute, result: "won" | "lost"): void {
+  closeDispute(sale: SaleRecord, dispute: RefundOrDispute, result: "won" | "lost"): void {
     if (dispute.status !== "needs_response") throw new ActionRefused("This dispute is closed.");
     dispute.status = result;
     if (result === "won") this.#emit("charge.dispute.funds_reinstated", buildDispute(sale, dispute));
@@ -193,7 +193,7 @@ export class ProviderSales {
   #untouched() {
     return {
       created: this.#now(),
-      state: "open" as Sale["state"],
+      state: "open" as SaleRecord["state"],
       payment: null,
       charge: null,
       refunds: [],
@@ -205,7 +205,7 @@ export class ProviderSales {
     };
   }
 
-  #charge(sale: Sale): void {
+  #charge(sale: SaleRecord): void {
     sale.payment ??= this.#newId("pi");
     sale.charge = this.#newId("ch");
   }
@@ -219,6 +219,6 @@ export class ProviderSales {
   }
 }
 
-function only(sale: Sale, state: Sale["state"]): void {
+function only(sale: SaleRecord, state: SaleRecord["state"]): void {
   if (sale.state !== state) throw new ActionRefused(`This checkout is ${sale.state}, not ${state}.`);
 }

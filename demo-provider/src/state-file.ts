@@ -1,6 +1,6 @@
 /** Stores sales, cards and webhooks in one JSON file, so that the demo provider continues after a restart. */
 import { readFile, rename, writeFile } from "node:fs/promises";
-import type { Card, Sale } from "./sale.ts";
+import type { SaleRecord, SavedCard } from "./sale-record.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 
 /** Logs writes that failed. */
@@ -9,8 +9,8 @@ export interface Log {
 }
 
 interface StateFile {
-  sales: Sale[];
-  cards: Card[];
+  sales: SaleRecord[];
+  cards: SavedCard[];
   deliveries: WebhookDelivery[];
   /** Writes the changed arrays now, or after the write that is in progress. */
   save(): void;

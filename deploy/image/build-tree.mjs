@@ -24,8 +24,7 @@ const ROLES = {
 };
 /** Of a package, what it is made of. */
 const PARTS = ["package.json", "bin", "src", "sql", "catalogue", "models"];
-const isForTests = (path) =>
-  /\.test\.ts$/.test(path) || ["testing", "testing.ts", "fixtures", "testing-certificate.ts"].includes(basename(path));
+const isForTests = (path) => /\.test\.ts$|^(testing|fixtures)(-[\w-]+)?(\.ts)?$/.test(basename(path));
 
 const [roleName, target] = process.argv.slice(2);
 const role = Object.hasOwn(ROLES, roleName ?? "") ? ROLES[roleName] : undefined;

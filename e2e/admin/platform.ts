@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, isAlive, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/stage-database.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { runCommand } from "@tollgate/terminal/run-command-line.ts";
@@ -15,7 +15,7 @@ import { TOLLGATE_COMMANDS as COMMANDS } from "../../gateway/src/commands/tollga
 const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 
 /** The number of failed requests: enough to withhold shares, too few to quarantine the node. */
-export const WITHHELD = 4;
+export const WITHHELD_SHARE_COUNT = 4;
 
 export interface AdminPlatform {
   platform: Platform;
@@ -100,6 +100,6 @@ async function withholdShares(platform: Platform, builder: string): Promise<void
   // Marks the builder's credit as not granted. One person owns both accounts, and a host earns nothing from requests
   // that its owner pays with granted credit, so there would be no share to withhold.
   await platform.query(`update ledger_account set granted = 0 where id = '${parseId("acc", builder)}'`);
-  for (let i = 0; i < WITHHELD; i++)
+  for (let i = 0; i < WITHHELD_SHARE_COUNT; i++)
     assert.equal((await sendScriptedChat(platform, { text: "a b", fail_after: 1 })).status, 502);
 }

@@ -2,10 +2,10 @@
  * The platform for the client tests. Each client gets its own accounts and keys, so that clients can run concurrently.
  */
 
-import { makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
+import { makeKey, openBuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { keepModelBusy } from "@tollgate/stage/builder-requests.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
-import { keepModelBusy } from "@tollgate/stage/requests.ts";
+import { waitForFormatSupport } from "@tollgate/stage/nodes/start-agent.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { ClientConnection } from "./client-interface.ts";

@@ -9,7 +9,7 @@ import { ANSWER_CHECKS } from "./answer-checks.ts";
 import type { Client, ClientConnection } from "./client-interface.ts";
 import { installPackages, installProgram } from "./install-clients.ts";
 import type { Program, ProgramChecks, ProgramWithOwnChecks } from "./program-interface.ts";
-import { type Server, startServer } from "./start-server.ts";
+import { type StartedServer, startServer } from "./start-server.ts";
 
 const CONFIG = fileURLToPath(new URL("../../examples/litellm/config.yaml", import.meta.url));
 const ASKED = ["chat", "stream", "usage", "reasoning", "embeddings", "structured"];
@@ -23,7 +23,7 @@ export async function loadLitellmProxy(traits: Program["traits"]): Promise<Progr
   const sdk = (await (
     await import(new URL("adapters/openai.mjs", import.meta.url).href)
   ).load("openai")) as Required<Client>;
-  let server: Server | undefined;
+  let server: StartedServer | undefined;
   return {
     checks: async (world) => {
       const masterKey = `sk-${randomBytes(32).toString("hex")}`;
@@ -42,7 +42,7 @@ export async function loadLitellmProxy(traits: Program["traits"]): Promise<Progr
   };
 }
 
-const start = (interpreter: string, { baseURL, apiKey }: ClientConnection, masterKey: string): Promise<Server> =>
+const start = (interpreter: string, { baseURL, apiKey }: ClientConnection, masterKey: string): Promise<StartedServer> =>
   startServer({
     name: "the LiteLLM proxy",
     command: (port) => [

@@ -16,13 +16,13 @@ interface Wanted {
   health: string;
 }
 
-export interface Server {
+export interface StartedServer {
   address: string;
   /** Stops the server, and waits until it has ended and its folder is removed. */
   close: () => Promise<void>;
 }
 
-export async function startServer({ name, command, env, health }: Wanted): Promise<Server> {
+export async function startServer({ name, command, env, health }: Wanted): Promise<StartedServer> {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-client-"));
   const port = await findFreePort();
   const [program = "", ...args] = command(port, folder);

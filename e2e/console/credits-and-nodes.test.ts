@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import {
@@ -18,9 +18,9 @@ import {
   openBrowser,
   openSession,
   waitUntilEqual,
-} from "./browser.ts";
+} from "./console-browser.ts";
 import { runHostCommand } from "./run-shown-commands.ts";
-import { checkVisuals } from "./visual/checks.ts";
+import { checkVisuals } from "./visual/page-checks.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 const CHECKOUT = /\/console\/credits\?purchase=(done|cancelled)&checkout=pay_[0-9a-z]{26}$/;

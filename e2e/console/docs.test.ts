@@ -6,7 +6,14 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { hangSignal } from "@tollgate/stage/wait.ts";
-import { buildConsole, copyWithButton, NEEDS_CHROMIUM, openBrowser, openSession, waitUntilEqual } from "./browser.ts";
+import {
+  buildConsole,
+  copyWithButton,
+  NEEDS_CHROMIUM,
+  openBrowser,
+  openSession,
+  waitUntilEqual,
+} from "./console-browser.ts";
 
 /** Runs a program in the folder with the suite's packages, and returns its output. */
 async function said(program: string, args: string[]): Promise<string> {

@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, isAlive, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
-import { findAccount } from "./accounts.ts";
 import {
   type BrowserSession,
   buildConsole,
@@ -15,7 +14,8 @@ import {
   openBrowser,
   signIn,
   waitUntilEqual,
-} from "./browser.ts";
+} from "./console-browser.ts";
+import { findAccount } from "./find-account-and-grant-credit.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, waitUntilEqual } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, waitUntilEqual } from "./console-browser.ts";
 
 const DIST = fileURLToPath(new URL("../../console/dist", import.meta.url));
 const TYPES: Record<string, string> = { ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Page } from "playwright-core";
-import { buildConsole, openBrowser, type Theme } from "./browser.ts";
+import { buildConsole, openBrowser, type Theme } from "./console-browser.ts";
 import { type LifelikePlatform, openLifelikePlatform } from "./lifelike/lifelike-platform.ts";
-import { type PageScreenshot, PICTURE_GROUPS } from "./pictures/pages.ts";
+import { type PageScreenshot, PICTURE_GROUPS } from "./pictures/page-screenshots.ts";
 import { keepRequestsRunning } from "./pictures/running-requests.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures", import.meta.url));

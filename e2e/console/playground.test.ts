@@ -3,7 +3,7 @@
  * tests are in `playground/`, by subject. Each leaves the page as the next one expects it.
  */
 import { after, before, describe } from "node:test";
-import { NEEDS_CHROMIUM } from "./browser.ts";
+import { NEEDS_CHROMIUM } from "./console-browser.ts";
 import { testAnswers } from "./playground/answers.ts";
 import { testConversation } from "./playground/conversation.ts";
 import { testKeysAndSessions } from "./playground/keys-and-sessions.ts";

@@ -8,7 +8,14 @@ import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tol
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page, Request } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
-import { type BrowserSession, buildConsole, endSession, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
+import {
+  type BrowserSession,
+  buildConsole,
+  endSession,
+  NEEDS_CHROMIUM,
+  openBrowser,
+  openSession,
+} from "./console-browser.ts";
 
 const API = "/console/api/";
 const SESSION = "/console/api/auth/get-session";

@@ -14,8 +14,8 @@ import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tol
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
-import { checkVisuals } from "./visual/checks.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./console-browser.ts";
+import { checkVisuals } from "./visual/page-checks.ts";
 
 const COMMAND = join(import.meta.dirname, "../../gateway/bin/tollgate.mjs");
 const WHO = { email: "grace@example.com", password: "a long enough password" };

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./console-browser.ts";
 
 describe("the settings page", NEEDS_CHROMIUM, () => {
   let dataDir: string;

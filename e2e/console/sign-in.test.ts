@@ -7,11 +7,11 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import type { Page } from "playwright-core";
-import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
-import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
-import { totp } from "../../gateway/src/accounts/testing/totp.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
-import { checkVisuals, runAxe } from "./visual/checks.ts";
+import { computeAuthenticatorCode } from "../../gateway/src/accounts/testing/authenticator-codes.ts";
+import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/mail-server.ts";
+import { openTestOpenIdProvider, type TestOpenIdProvider } from "../../gateway/src/accounts/testing/openid-provider.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./console-browser.ts";
+import { checkVisuals, runAxe } from "./visual/page-checks.ts";
 
 const EMAIL = "grace@example.com";
 const [FIRST, SECOND] = ["a long enough password", "another long password"];
@@ -20,7 +20,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let mailbox: TestMailbox;
-  let issuer: TestIssuer;
+  let issuer: TestOpenIdProvider;
   let browser: BrowserSession;
   let page: Page;
 
@@ -28,7 +28,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     buildConsole();
     dataDir = await createDataDir();
     mailbox = await openTestMailbox();
-    issuer = await openTestIssuer();
+    issuer = await openTestOpenIdProvider();
     const port = await findFreePort();
     const { issuer: issuedBy, clientId, clientSecret } = issuer.provider;
     const provider = { id: "acme", name: "Acme", issuer: issuedBy, client_id: clientId, client_secret: clientSecret };
@@ -129,7 +129,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     await dialog.getByLabel("Code").waitFor();
     assert.deepEqual(await runAxe(page), []);
     const secret = await dialog.locator("code").innerText();
-    await dialog.getByLabel("Code").fill(totp(secret));
+    await dialog.getByLabel("Code").fill(computeAuthenticatorCode(secret));
     await dialog.getByRole("button", { name: "Turn on" }).click();
     await dialog.getByText("Each code works once").waitFor();
     const backup = (await dialog.locator("pre").innerText()).split("\n")[0] as string;
@@ -146,7 +146,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     await page.keyboard.press("Enter");
     await page.getByLabel("Code").and(page.locator("[aria-invalid=true]")).waitFor();
     // Uses the next code, 30 s ahead, because the setup used up the current code.
-    await page.getByLabel("Code").fill(totp(secret, 1));
+    await page.getByLabel("Code").fill(computeAuthenticatorCode(secret, 1));
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
 

@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { openDatabase } from "@tollgate/stage/stage-database.ts";
 import type { Page } from "playwright-core";
 import { type DatabaseProxy, openDatabaseProxy } from "../../gateway/src/db/testing/database-proxy.ts";
@@ -16,8 +16,8 @@ import {
   openBrowser,
   openSecondUser,
   openSession,
-} from "./browser.ts";
-import { checkVisuals } from "./visual/checks.ts";
+} from "./console-browser.ts";
+import { checkVisuals } from "./visual/page-checks.ts";
 
 /** The text that each page shows before the outage. */
 const BUILDER_PAGES = {

@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Block } from "../../tools/doc-tests/read-page.ts";
+import type { CodeBlock } from "../../tools/doc-tests/read-page.ts";
 import { isOnPath } from "../../tools/install-test-servers.ts";
 import {
   explainMissingPackages,
@@ -35,7 +35,7 @@ export interface DocPackages {
   npm: { folder: string } | { missing: string } | undefined;
 }
 
-export async function installPackagesFor(blocks: Block[], root: string): Promise<DocPackages> {
+export async function installPackagesFor(blocks: CodeBlock[], root: string): Promise<DocPackages> {
   const usesPip = blocks.flatMap(listCommands).some((name) => PIP.includes(name));
   return {
     python: blocks.some(needsPython) ? await once(`python ${usesPip}`, () => pythonFor(usesPip)) : undefined,
@@ -61,7 +61,7 @@ function once<T>(name: string, install: () => Promise<T>): Promise<T> {
 }
 
 /** Returns why a block cannot run on this machine; undefined if it can. */
-export function explainSkip(block: Block, { python, npm }: DocPackages, root: string): string | undefined {
+export function explainSkip(block: CodeBlock, { python, npm }: DocPackages, root: string): string | undefined {
   if (needsPython(block) && python !== undefined && "missing" in python) return python.missing;
   if (npm !== undefined && "missing" in npm && beyondCheckout([block], root).length > 0) return npm.missing;
   return listCommands(block)
@@ -77,18 +77,18 @@ function whyUnusable(name: string): string | undefined {
   return `${name} is installed and does not work here (${name} ${probe.join(" ")} fails)`;
 }
 
-const needsPython = (block: Block): boolean =>
+const needsPython = (block: CodeBlock): boolean =>
   block.language === "python" || listCommands(block).some((name) => PYTHON.includes(name));
 
 /** The first word of each command in a shell block. */
-export function listCommands({ language, text }: Block): string[] {
+export function listCommands({ language, text }: CodeBlock): string[] {
   if (language !== "sh") return [];
   const found = text.matchAll(/(?:^|[|;&(])[ \t]*(?:\w+=\S*[ \t]+)*([A-Za-z][\w.-]*)/gm);
   return [...found].map(([, name = ""]) => name);
 }
 
 /** Packages that the page's TypeScript blocks import, but the repository does not install. */
-function beyondCheckout(blocks: Block[], root: string): string[] {
+function beyondCheckout(blocks: CodeBlock[], root: string): string[] {
   const imported = blocks
     .filter(({ language }) => language === "ts")
     .flatMap(({ text }) => [...text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)"([^".][^"]*)"/g)])

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findCredentials } from "../../tools/doc-tests/fill-placeholders.ts";
 import { formatSideBySide, matchesOutput } from "../../tools/doc-tests/match-output.ts";
-import { type Block, readPage, selectRunnableBlocks } from "../../tools/doc-tests/read-page.ts";
+import { type CodeBlock, readPage, selectRunnableBlocks } from "../../tools/doc-tests/read-page.ts";
 import { explainSkip, installPackagesFor } from "./packages.ts";
 import { openPageEnvironment, type PageEnvironment } from "./page-environment.ts";
 import { type BlockFailure, ShellSession } from "./shell-session.ts";
@@ -43,7 +43,7 @@ export async function runPage(root: string, file: string): Promise<Report> {
 
 type Place = Pick<PageEnvironment, "folder" | "scratch" | "env" | "fill" | "learn">;
 
-export async function runBlocks(blocks: Block[], place: Place, file: string): Promise<void> {
+export async function runBlocks(blocks: CodeBlock[], place: Place, file: string): Promise<void> {
   const session = new ShellSession(place);
   try {
     for (const block of blocks) {
@@ -65,7 +65,7 @@ export async function runBlocks(blocks: Block[], place: Place, file: string): Pr
  * Returns the shell script that runs a block. A TypeScript block becomes a file below the page's folder, where its
  * imports are found. `python3` is found through the session's PATH, so an environment that the page activated is used.
  */
-function scriptOf({ language, text, line }: Block, { folder, scratch }: Place): string {
+function scriptOf({ language, text, line }: CodeBlock, { folder, scratch }: Place): string {
   if (language === "sh") return text;
   if (language === "ts") {
     mkdirSync(join(folder, ".doctest"), { recursive: true });
@@ -78,7 +78,7 @@ function scriptOf({ language, text, line }: Block, { folder, scratch }: Place): 
   return `python3 '${program}'`;
 }
 
-function failureText(file: string, block: Block, { why, line, command, stdout, stderr }: BlockFailure): string {
+function failureText(file: string, block: CodeBlock, { why, line, command, stdout, stderr }: BlockFailure): string {
   // The line of the failure is known only in shell blocks. In other languages, the program's error names it.
   const isShell = block.language === "sh" && line !== undefined;
   const at = isShell ? block.line + line : block.line;
@@ -90,7 +90,7 @@ function failureText(file: string, block: Block, { why, line, command, stdout, s
   ].join("\n");
 }
 
-function differenceText(file: string, { line, text, output, background }: Block, expected: string, actual: string) {
+function differenceText(file: string, { line, text, output, background }: CodeBlock, expected: string, actual: string) {
   return [
     `${file}:${line}: the output is not what the page says (line ${output?.line})`,
     indented(text),

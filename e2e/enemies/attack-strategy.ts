@@ -4,15 +4,14 @@
  */
 
 import {
-  type Builder,
+  type BuilderAccount,
   DEFAULT_CREDIT_PICO,
   HIGH_KEY_LIMITS,
-  type Host,
-  type KeyTraits,
+  type HostAccount,
   makeKey,
   openBuilderAccount,
   openHostAccount,
-} from "@tollgate/stage/accounts.ts";
+} from "@tollgate/stage/builder-and-host-accounts.ts";
 import {
   type Behaviour,
   type HandMadeJob,
@@ -82,16 +81,16 @@ export class Attacker {
   }
 
   /** Opens a host account with a new identity. */
-  async host(): Promise<Host> {
+  async host(): Promise<HostAccount> {
     const host = await openHostAccount(this.query);
     this.loot.hosts.push(host.account);
     return host;
   }
 
-  async builder(traits: KeyTraits = HIGH_KEY_LIMITS): Promise<Builder> {
+  async builder(): Promise<BuilderAccount> {
     const account = await openBuilderAccount(this.query, DEFAULT_CREDIT_PICO);
     this.loot.builders.push(account);
-    return { account, key: (await makeKey(this.query, account, traits)).token };
+    return { account, key: (await makeKey(this.query, account, HIGH_KEY_LIMITS)).token };
   }
 
   /**
@@ -100,7 +99,7 @@ export class Attacker {
    */
   async node(
     behaviour: Behaviour,
-    more: Partial<HandMadeNodeOptions> & { host?: Host; honestAnswers?: number } = {},
+    more: Partial<HandMadeNodeOptions> & { host?: HostAccount; honestAnswers?: number } = {},
   ): Promise<HandMadeNode> {
     const { host = await this.host(), honestAnswers = 0, ...manners } = more;
     if (honestAnswers > 0) await setHonestAnswersOfNewNodes(this, honestAnswers);

@@ -3,10 +3,10 @@
  * automatic purchase.
  */
 import { buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
-import type { Sale } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { manualClock } from "../../gateway/src/base/testing.ts";
-import { buildEventBody, deliverSignedEvent, openTestPayments } from "../../gateway/src/payments/testing.ts";
+import { buildEventBody, deliverSignedEvent, openTestPayments } from "../../gateway/src/payments/testing-payments.ts";
 
 /** The time between two automatic purchases, in milliseconds. */
 const APART_MS = 11 * 60_000;
@@ -23,7 +23,7 @@ export async function countChargesAfterDispute(): Promise<number> {
     await db.pool.query("insert into identity (id, email, name) values ($1, $2, 'A')", [identity, email]);
     await db.pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [identity, accountId]);
     await gateway.openSetup({ accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" });
-    const setup = demo.shop.sales.at(-1) as Sale;
+    const setup = demo.shop.sales.at(-1) as SaleRecord;
     demo.shop.save(setup, "4242");
     const created = clock.now() / 1000;
     await deliverSignedEvent(
@@ -33,7 +33,8 @@ export async function countChargesAfterDispute(): Promise<number> {
     );
     const wanted = { amount: dollars(20), mark: dollars(5), monthMax: dollars(1000), enabled: true };
     await gateway.topUps.set(accountId, wanted);
-    const purchases = (): Sale[] => demo.shop.sales.filter(({ mode, state }) => mode === "intent" && state === "paid");
+    const purchases = (): SaleRecord[] =>
+      demo.shop.sales.filter(({ mode, state }) => mode === "intent" && state === "paid");
     const topUp = async (): Promise<void> => {
       clock.advance(APART_MS);
       await gateway.topUps.begin();
@@ -41,7 +42,7 @@ export async function countChargesAfterDispute(): Promise<number> {
     };
     await topUp();
     for (let i = 0; i < ROUNDS; i++) {
-      const sale = purchases().at(-1) as Sale;
+      const sale = purchases().at(-1) as SaleRecord;
       const dispute = { id: `du_${i}`, cents: 2000, status: "needs_response" };
       await deliverSignedEvent(gateway, demo, buildEventBody("charge.dispute.created", buildDispute(sale, dispute)));
       await topUp();

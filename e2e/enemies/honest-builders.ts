@@ -4,9 +4,9 @@
  * The builders use the platform's clock, which stops while the machine is busy with other work.
  */
 
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { readResponseParts } from "@tollgate/stage/raw-http.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
-import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
+import type { BuilderAccount, InProcessStage } from "@tollgate/stage/stage.ts";
 import { MODEL } from "./attack-strategy.ts";
 
 const PER_SECOND = 12;
@@ -35,7 +35,7 @@ export interface LoadFigures {
 
 export async function sendHonestLoad(
   stage: InProcessStage,
-  builders: Builder[],
+  builders: BuilderAccount[],
   seconds: number,
 ): Promise<LoadFigures> {
   const going: Promise<Seen>[] = [];
@@ -69,8 +69,8 @@ interface Seen {
   error: string | undefined;
 }
 
-async function sendOne(stage: InProcessStage, builders: Builder[], i: number): Promise<Seen> {
-  const { key } = builders[i % builders.length] as Builder;
+async function sendOne(stage: InProcessStage, builders: BuilderAccount[], i: number): Promise<Seen> {
+  const { key } = builders[i % builders.length] as BuilderAccount;
   const stream = i % 2 === 0;
   const prompt = `Tell me story number ${i} about ${SUBJECTS[i % SUBJECTS.length]} in a few plain sentences.`;
   const [begun, begunReal] = [stage.clock.monotonic(), performance.now()];

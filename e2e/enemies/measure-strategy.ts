@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
 import { convertRequestIdToUuid } from "@tollgate/stage/raw-http.ts";
-import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { type BuilderAccount, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { AttackGains, AttackStrategy } from "./attack-strategy.ts";
 import type { AttackerCommand, AttackerMessage } from "./attacker-process.ts";
@@ -50,7 +50,7 @@ interface Phase extends LoadFigures {
 
 interface Honest {
   hosts: string[];
-  builders: Builder[];
+  builders: BuilderAccount[];
 }
 
 /** Runs the honest load of one phase, and measures its results and the platform's resources. */

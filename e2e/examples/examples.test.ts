@@ -12,7 +12,7 @@ import {
   removeDataDir,
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
-import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
+import { waitForFormatSupport } from "@tollgate/stage/nodes/start-agent.ts";
 import { installPythonForExamples } from "../clients/install-clients.ts";
 import { type Language, listLanguages, runExample } from "./example-languages.ts";
 import { defineRetryTests } from "./retry-tests.ts";

@@ -6,11 +6,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { makeKey } from "@tollgate/stage/accounts.ts";
+import { makeKey } from "@tollgate/stage/builder-and-host-accounts.ts";
+import { keepModelBusy } from "@tollgate/stage/builder-requests.ts";
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
-import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { keepModelBusy } from "@tollgate/stage/requests.ts";
+import { startNode } from "@tollgate/stage/nodes/start-agent.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import OpenAI, { type APIError } from "openai";
 import { streamWithRetry } from "../../examples/typescript/retry-stream.ts";

@@ -4,14 +4,14 @@ import { damageField, damageText, mutateBody } from "./damage-bodies.ts";
 import { deriveExpectedResponses } from "./derive-expected-responses.ts";
 import type { ExpectedResponse } from "./expected-response.ts";
 import { FUZZ_API_KEY, type HttpFuzzCase } from "./fuzz-case.ts";
-import type { Random } from "./random.ts";
 import { drawJsonStyle, writeJson } from "./raw-json.ts";
 import { drawValidBody, ENDPOINTS, type Endpoint, PATH_BY_ENDPOINT } from "./request-bodies.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 import { drawRandomValue, drawTrickyText } from "./tricky-values.ts";
 
 export const KEY_HEADERS = { authorization: `Bearer ${FUZZ_API_KEY}`, "content-type": "application/json" };
 
-export const pickEndpoint = (random: Random): Endpoint =>
+export const pickEndpoint = (random: SeededChoices): Endpoint =>
   random.pick([...ENDPOINTS, "chat", "chat", "completion"] as const);
 
 export function makePostCase(endpoint: Endpoint, body: Buffer, headers: Record<string, string> = {}): HttpFuzzCase {
@@ -26,41 +26,41 @@ export function makePostCase(endpoint: Endpoint, body: Buffer, headers: Record<s
   };
 }
 
-export function makeValidBody(random: Random): HttpFuzzCase {
+export function makeValidBody(random: SeededChoices): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   return makePostCase(endpoint, Buffer.from(writeJson(drawValidBody(random, endpoint))));
 }
 
-export function makeUnusualJson(random: Random): HttpFuzzCase {
+export function makeUnusualJson(random: SeededChoices): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   return makePostCase(endpoint, Buffer.from(writeJson(drawValidBody(random, endpoint), drawJsonStyle(random), random)));
 }
 
-export function makeWrongField(random: Random): HttpFuzzCase {
+export function makeWrongField(random: SeededChoices): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   const body = damageField(random, endpoint, drawValidBody(random, endpoint));
   return makePostCase(endpoint, Buffer.from(writeJson(body, drawJsonStyle(random), random)));
 }
 
-export function makeMutatedBody(random: Random): HttpFuzzCase {
+export function makeMutatedBody(random: SeededChoices): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   return makePostCase(endpoint, Buffer.from(writeJson(mutateBody(random, drawValidBody(random, endpoint)))));
 }
 
-export function makeRandomJson(random: Random): HttpFuzzCase {
+export function makeRandomJson(random: SeededChoices): HttpFuzzCase {
   const value = random.chance(0.5)
     ? drawRandomValue(random)
     : { model: "tiny-3b", [drawTrickyText(random)]: drawRandomValue(random) };
   return makePostCase(pickEndpoint(random), Buffer.from(writeJson(value, drawJsonStyle(random), random)));
 }
 
-export function makeDamagedText(random: Random): HttpFuzzCase {
+export function makeDamagedText(random: SeededChoices): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   return makePostCase(endpoint, damageText(random, writeJson(drawValidBody(random, endpoint))));
 }
 
 /** A prompt that is longer than any context: each word is at least one token. */
-export function makeTooLongPrompt(random: Random): HttpFuzzCase {
+export function makeTooLongPrompt(random: SeededChoices): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   const text = Array.from({ length: 40_000 }, (_, i) => `w${i}`).join(" ");
   const body = drawValidBody(random, endpoint);
@@ -73,7 +73,7 @@ export function makeTooLongPrompt(random: Random): HttpFuzzCase {
   return { ...shot, expected: [{ status: 400, param: [field] }] };
 }
 
-export function makeTooLongArray(random: Random): HttpFuzzCase {
+export function makeTooLongArray(random: SeededChoices): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   const count = random.pick([2049, 33_000, 100_001]);
   const list = random.pick([() => "x", () => 1, () => ({}), () => ({ role: "user", content: [] })]);
@@ -83,7 +83,7 @@ export function makeTooLongArray(random: Random): HttpFuzzCase {
 }
 
 /** A valid body that is large only because of ignored fields. */
-export function makeLargeValidBody(random: Random): HttpFuzzCase {
+export function makeLargeValidBody(random: SeededChoices): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   const filler = random.pick(["x", "\\u0041", "[", "漢", '\\"']);
   const text = filler.repeat(Math.floor(random.between(1, 9_000_000) / Buffer.byteLength(filler)));
@@ -92,7 +92,7 @@ export function makeLargeValidBody(random: Random): HttpFuzzCase {
 }
 
 /** A body over 10 MiB without a declared length. */
-export function makeTooLargeBody(random: Random): HttpFuzzCase {
+export function makeTooLargeBody(random: SeededChoices): HttpFuzzCase {
   const headers = { ...KEY_HEADERS, "transfer-encoding": "chunked" };
   const body = Buffer.alloc(10 * 1024 * 1024 + random.between(1, 100_000), 0x20);
   const expected: ExpectedResponse[] = [{ status: 413, code: "request_too_large" }];

@@ -6,14 +6,14 @@
 import { deriveExpectedResponses } from "./derive-expected-responses.ts";
 import { type ExpectedResponse, NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected-response.ts";
 import type { SocketFuzzCase } from "./fuzz-case.ts";
-import type { Random } from "./random.ts";
 import { cutRandomly, HOST_HEADER, makeAnyPost, makeHead, makeListeningCase, makePostHead } from "./raw-requests.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 
 const RATES: ExpectedResponse = { status: 200, answer: "rates" };
 const MODELS: ExpectedResponse = { status: 200, answer: "models" };
 
 /** Several requests in a row on one connection; the last one may be malformed. */
-export function makePipelinedRequests(random: Random): SocketFuzzCase {
+export function makePipelinedRequests(random: SeededChoices): SocketFuzzCase {
   const requests = random.times(2, 6, () =>
     random.pick<() => { bytes: Buffer; expected: ExpectedResponse[] }>([
       () => ({ bytes: makeHead("GET /v1/catalog/rates HTTP/1.1"), expected: [RATES] }),
@@ -35,7 +35,7 @@ export function makePipelinedRequests(random: Random): SocketFuzzCase {
 }
 
 /** Requests an answer with pauses, so that a client can disconnect in the middle. */
-function pacedBody(random: Random, more: object): Buffer {
+function pacedBody(random: SeededChoices, more: object): Buffer {
   const orders = JSON.stringify({ tokens: random.between(40, 120), delta_ms: 2, ttft_ms: random.pick([0, 30]) });
   return Buffer.from(
     JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: `#script ${orders}` }], ...more }),
@@ -47,12 +47,12 @@ function leaving(body: Buffer): SocketFuzzCase {
   return { via: "socket", pieces: [bytes], afterwards: "leave", answers: [], mayStaySilent: true };
 }
 
-export function makeDisconnectDuringAnswer(random: Random): SocketFuzzCase {
+export function makeDisconnectDuringAnswer(random: SeededChoices): SocketFuzzCase {
   const body = pacedBody(random, { stream: true, max_tokens: 200 });
   return { ...leaving(body), leaveAfterBytes: random.between(1, 12_000) };
 }
 
-export function makeImmediateDisconnect(random: Random): SocketFuzzCase {
+export function makeImmediateDisconnect(random: SeededChoices): SocketFuzzCase {
   const shot = leaving(pacedBody(random, { stream: random.chance(0.5), max_tokens: 200 }));
   if (random.chance(0.5)) return shot;
   const bytes = shot.pieces[0] as Buffer;
@@ -60,7 +60,7 @@ export function makeImmediateDisconnect(random: Random): SocketFuzzCase {
 }
 
 /** Sends bytes during a streamed answer. They must not get into the answer. */
-export function makeBytesSentDuringAnswer(random: Random): SocketFuzzCase {
+export function makeBytesSentDuringAnswer(random: SeededChoices): SocketFuzzCase {
   const body = pacedBody(random, { stream: true, max_tokens: 200 });
   const garbage = Buffer.from(random.pick(["\0garbage\r\n\r\n", "BREW / HTTP/1.1\r\n\r\n"]));
   const request = Buffer.concat([makePostHead("chat", `content-length: ${body.length}`), body]);

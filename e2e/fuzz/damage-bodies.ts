@@ -1,8 +1,8 @@
 /** Damages valid bodies: wrong types; missing, renamed or absurd fields; damaged JSON text. */
 
-import type { Random } from "./random.ts";
 import { RawJson } from "./raw-json.ts";
 import type { Body, Endpoint } from "./request-bodies.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 import { drawRandomValue, drawTrickyNumber, drawTrickyText } from "./tricky-values.ts";
 
 const GENERATION_FIELDS = [
@@ -30,7 +30,7 @@ export const VALIDATED_FIELDS: Record<Endpoint, string[]> = {
 };
 
 /** Returns a value of a random type, or one that is almost valid. */
-function wrongValue(random: Random): unknown {
+function wrongValue(random: SeededChoices): unknown {
   const makers: (() => unknown)[] = [
     () => null,
     () => random.chance(0.5),
@@ -54,7 +54,7 @@ function wrongValue(random: Random): unknown {
   return random.pick(makers)();
 }
 
-function spoiltSchema(random: Random): object {
+function spoiltSchema(random: SeededChoices): object {
   return {
     name: random.pick(["a", "", "a b", 7, "x".repeat(65)]),
     schema: random.pick([{}, null, [], true, "{}", deep(99), deep(100), deep(900), { const: "x".repeat(66_000) }]),
@@ -68,7 +68,7 @@ function deep(levels: number): object {
 }
 
 /** Returns a copy of the body with invalid values in some fields. */
-export function damageField(random: Random, endpoint: Endpoint, body: Body): Body {
+export function damageField(random: SeededChoices, endpoint: Endpoint, body: Body): Body {
   const spoilt: Body = { ...body };
   for (let left = random.pick([1, 1, 1, 2, 3]); left > 0; left--) {
     const field = random.pick(VALIDATED_FIELDS[endpoint]);
@@ -79,7 +79,7 @@ export function damageField(random: Random, endpoint: Endpoint, body: Body): Bod
 }
 
 /** Replaces, removes or moves random parts of the body. */
-export function mutateBody(random: Random, body: Body): unknown {
+export function mutateBody(random: SeededChoices, body: Body): unknown {
   const copy = structuredClone(body);
   for (let left = random.between(1, 4); left > 0; left--) {
     const places = placesIn(copy);
@@ -114,7 +114,7 @@ function placesIn(value: unknown): { holder: object; key: string | number }[] {
 }
 
 /** Damages the bytes of a JSON text. */
-export function damageText(random: Random, text: string): Buffer {
+export function damageText(random: SeededChoices, text: string): Buffer {
   const bytes = Buffer.from(text);
   const at = random.between(0, Math.max(0, bytes.length - 1));
   const insert = (more: Uint8Array): Buffer => Buffer.concat([bytes.subarray(0, at), more, bytes.subarray(at)]);

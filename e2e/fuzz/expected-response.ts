@@ -31,7 +31,7 @@ export interface ExpectedResponse {
   allow?: string;
 }
 
-export interface Answer {
+export interface ReceivedResponse {
   status: number;
   /** The headers by lower-case name. */
   headers: Record<string, string>;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAnswers } from "./answers.ts";
-import type { Answer, ExpectedResponse } from "./expected-response.ts";
+import type { ExpectedResponse, ReceivedResponse } from "./expected-response.ts";
 import { findMistakes } from "./find-answer-mistakes.ts";
+import { parseHttpResponses } from "./parse-http-responses.ts";
 
 const suffix = "06dfk3v8qe7z2m4x9t1c5n0bga";
 const json = { "x-request-id": `req_${suffix}`, "content-type": "application/json; charset=utf-8" };
@@ -21,13 +21,13 @@ const field: ExpectedResponse = { status: 400, param: ["model"] };
 const error = (parts: object): string =>
   JSON.stringify({ error: { message: "m", type: "invalid_request_error", ...parts } });
 const head = { id: whole.id, object: "chat.completion.chunk", created: 1, model: "tiny-3b" };
-const chunk = (delta: object, finish_reason: string | null, more: object = {}): string =>
-  `data: ${JSON.stringify({ ...head, ...more, choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+const chunk = (delta: object, finish_reason: string | null): string =>
+  `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 const stream = { ...json, "content-type": "text/event-stream; charset=utf-8" };
 const streamed: ExpectedResponse = { status: 200, answer: "chat-stream", model: "tiny-3b", usage: false };
 const events = chunk({ role: "assistant", content: "" }, null) + chunk({}, "stop");
 
-const right: [name: string, answer: Answer, expected: ExpectedResponse][] = [
+const right: [name: string, answer: ReceivedResponse, expected: ExpectedResponse][] = [
   ["an answer", { status: 200, headers: json, text: JSON.stringify(whole) }, chat],
   ["an error", { status: 400, headers: refused, text: error({ param: "model" }) }, field],
   ["a stream", { status: 200, headers: stream, text: `${events}data: [DONE]\n\n` }, streamed],
@@ -36,7 +36,7 @@ for (const [name, answer, expected] of right) {
   test(`findMistakes() accepts ${name} that is correct`, () => assert.deepEqual(findMistakes(answer, [expected]), []));
 }
 
-const wrong: [name: string, answer: Answer, expected: ExpectedResponse, mistake: RegExp][] = [
+const wrong: [name: string, answer: ReceivedResponse, expected: ExpectedResponse, mistake: RegExp][] = [
   ["a 500", { status: 500, headers: refused, text: error({}) }, chat, /answered 500/],
   ["an unexpected status", { status: 404, headers: refused, text: error({}) }, chat, /404 where 200 is due/],
   [
@@ -101,15 +101,15 @@ for (const [name, answer, expected, mistake] of wrong) {
   test(`findMistakes() reports ${name}`, () => assert.match(findMistakes(answer, [expected]).join("; "), mistake));
 }
 
-test("readAnswers() parses a sequence of responses, and throws if one begins before the previous response's body ends", () => {
+test("parseHttpResponses() parses a sequence of responses, and throws if one begins before the previous response's body ends", () => {
   const one = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
   const two = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
-  const { answers, rest } = readAnswers(Buffer.from(`${one}${two}HTTP`));
+  const { answers, rest } = parseHttpResponses(Buffer.from(`${one}${two}HTTP`));
   assert.deepEqual(
     answers.map(({ text }) => text),
     ["hi", "hi"],
   );
   assert.equal(rest.toString(), "HTTP");
   const mixed = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\nHTTP/1.1 400 Bad Request\r\n\r\n";
-  assert.throws(() => readAnswers(Buffer.from(mixed)), /not HTTP/);
+  assert.throws(() => parseHttpResponses(Buffer.from(mixed)), /not HTTP/);
 });

@@ -1,6 +1,6 @@
 /** Checks a response: its status, its shape, and the headers that every response must have. */
 import { findSchemaMistakes } from "./api-schema-check.ts";
-import type { Answer, ExpectedResponse } from "./expected-response.ts";
+import type { ExpectedResponse, ReceivedResponse } from "./expected-response.ts";
 import { findStreamMistakes } from "./find-stream-mistakes.ts";
 import { parseJson } from "./raw-json.ts";
 import { findUsageMistakes, type Usage } from "./token-usage.ts";
@@ -9,7 +9,7 @@ const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/;
 const VECTOR_WIDTH = 1024;
 
 /** Returns the mistakes in the response; empty if it matches one of the expected responses. */
-export function findMistakes(answer: Answer, expected: ExpectedResponse[], method = "POST"): string[] {
+export function findMistakes(answer: ReceivedResponse, expected: ExpectedResponse[], method = "POST"): string[] {
   const always = common(answer, method);
   const fitting = expected.filter(({ status }) => status === answer.status);
   if (fitting.length === 0) {
@@ -20,7 +20,7 @@ export function findMistakes(answer: Answer, expected: ExpectedResponse[], metho
   return [...always, ...(found.some((list) => list.length === 0) ? [] : (found[0] as string[]))];
 }
 
-function common({ status, headers, text }: Answer, method: string): string[] {
+function common({ status, headers, text }: ReceivedResponse, method: string): string[] {
   const found: string[] = [];
   if (status >= 500) found.push(`answered ${status}`);
   if (!REQUEST_ID.test(headers["x-request-id"] ?? "")) found.push(`x-request-id is ${headers["x-request-id"]}`);
@@ -38,7 +38,7 @@ function common({ status, headers, text }: Answer, method: string): string[] {
   ];
 }
 
-function particular(answer: Answer, expected: ExpectedResponse, method: string): string[] {
+function particular(answer: ReceivedResponse, expected: ExpectedResponse, method: string): string[] {
   if (answer.status === 200) return good(answer, expected);
   if (answer.status === 304 || answer.status === 204)
     return answer.text === "" ? [] : [`a ${answer.status} has a body`];
@@ -58,7 +58,7 @@ function particular(answer: Answer, expected: ExpectedResponse, method: string):
 
 const shown = (params: string[]): string => `one of ${params.slice(0, 12).join(", ")}`;
 
-function good(answer: Answer, expected: ExpectedResponse): string[] {
+function good(answer: ReceivedResponse, expected: ExpectedResponse): string[] {
   const kind = expected.answer;
   if (kind === "any") return answer.text === "" ? ["the body is empty"] : [];
   if (kind === "chat-stream" || kind === "completion-stream") return findStreamMistakes(answer, expected);

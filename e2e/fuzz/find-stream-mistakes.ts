@@ -3,7 +3,7 @@
  * usage, and `[DONE]`.
  */
 import { findSchemaMistakes } from "./api-schema-check.ts";
-import type { Answer, ExpectedResponse } from "./expected-response.ts";
+import type { ExpectedResponse, ReceivedResponse } from "./expected-response.ts";
 import { parseJson } from "./raw-json.ts";
 import { findUsageMistakes, type Usage } from "./token-usage.ts";
 
@@ -14,7 +14,7 @@ interface Chunk {
   usage?: Usage | null;
 }
 
-export function findStreamMistakes({ headers, text }: Answer, expected: ExpectedResponse): string[] {
+export function findStreamMistakes({ headers, text }: ReceivedResponse, expected: ExpectedResponse): string[] {
   if (!headers["content-type"]?.startsWith("text/event-stream")) return [`content-type is ${headers["content-type"]}`];
   if (!text.endsWith("\n\n")) return ["the last event is cut off"];
   const lines = text

@@ -3,7 +3,6 @@ import { gzipSync } from "node:zlib";
 import { deriveExpectedResponses } from "./derive-expected-responses.ts";
 import { NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected-response.ts";
 import type { SocketFuzzCase } from "./fuzz-case.ts";
-import type { Random } from "./random.ts";
 import {
   AUTHORIZATION_HEADER,
   cutRandomly,
@@ -13,8 +12,9 @@ import {
   makePostHead,
 } from "./raw-requests.ts";
 import { ENDPOINTS } from "./request-bodies.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 
-export function makeOddChunks(random: Random): SocketFuzzCase {
+export function makeOddChunks(random: SeededChoices): SocketFuzzCase {
   const { endpoint, body } = makeAnyPost(random);
   const extension = random.pick(["", ";a=b", ';name="value"', ";x"]);
   const size = (length: number): string =>
@@ -31,13 +31,13 @@ export function makeOddChunks(random: Random): SocketFuzzCase {
   return makeListeningCase(cutRandomly(random, bytes, 12), deriveExpectedResponses(endpoint, body));
 }
 
-export function makeSlowRequest(random: Random): SocketFuzzCase {
+export function makeSlowRequest(random: SeededChoices): SocketFuzzCase {
   const { endpoint, body } = makeAnyPost(random);
   const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${body.length}`), body]);
   return makeListeningCase(cutRandomly(random, bytes, 80), deriveExpectedResponses(endpoint, body));
 }
 
-export function makeCompressedTransferEncoding(random: Random): SocketFuzzCase {
+export function makeCompressedTransferEncoding(random: SeededChoices): SocketFuzzCase {
   const { endpoint, body } = makeAnyPost(random);
   const coding = random.pick(["gzip, chunked", "deflate,chunked", "x, chunked"]);
   const sent = random.chance(0.5) ? gzipSync(body) : body;
@@ -46,13 +46,13 @@ export function makeCompressedTransferEncoding(random: Random): SocketFuzzCase {
 }
 
 /** A client that closes its sending side must still get the response. */
-export function makeHalfClosedConnection(random: Random): SocketFuzzCase {
+export function makeHalfClosedConnection(random: SeededChoices): SocketFuzzCase {
   const { endpoint, body } = makeAnyPost(random);
   const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${body.length}`), body]);
   return { ...makeListeningCase([bytes], deriveExpectedResponses(endpoint, body)), afterwards: "end" };
 }
 
-export function makeBrokenChunks(random: Random): SocketFuzzCase {
+export function makeBrokenChunks(random: SeededChoices): SocketFuzzCase {
   const { endpoint, body } = makeAnyPost(random);
   const size = body.length.toString(16);
   const chunks = random.pick([
@@ -70,7 +70,7 @@ export function makeBrokenChunks(random: Random): SocketFuzzCase {
   return makeListeningCase([bytes], [NOT_HTTP]);
 }
 
-export function makeConflictingLengths(random: Random): SocketFuzzCase {
+export function makeConflictingLengths(random: SeededChoices): SocketFuzzCase {
   const { endpoint, body } = makeAnyPost(random);
   const right = `content-length: ${body.length}`;
   const headers = random.pick([
@@ -94,7 +94,7 @@ export function makeConflictingLengths(random: Random): SocketFuzzCase {
 }
 
 /** A declared length that is too small: the bytes after it are not a request. */
-export function makeTooSmallContentLength(random: Random): SocketFuzzCase {
+export function makeTooSmallContentLength(random: SeededChoices): SocketFuzzCase {
   const { endpoint, body } = makeAnyPost(random);
   const told = random.between(0, body.length - 1);
   const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${told}`), body]);
@@ -102,7 +102,7 @@ export function makeTooSmallContentLength(random: Random): SocketFuzzCase {
   return { ...makeListeningCase([bytes], answers), last: [NOT_HTTP] };
 }
 
-export function makeTooLargeContentLength(random: Random): SocketFuzzCase {
+export function makeTooLargeContentLength(random: SeededChoices): SocketFuzzCase {
   const length = 10 * 1024 * 1024 + random.pick([1, 1000, 2 ** 33, 2 ** 50]);
   return makeListeningCase(
     [makePostHead(random.pick(ENDPOINTS), `content-length: ${length}`)],
@@ -110,7 +110,7 @@ export function makeTooLargeContentLength(random: Random): SocketFuzzCase {
   );
 }
 
-export function makeTruncatedRequest(random: Random): SocketFuzzCase {
+export function makeTruncatedRequest(random: SeededChoices): SocketFuzzCase {
   const { endpoint, body } = makeAnyPost(random);
   const framing = random.chance(0.5) ? `content-length: ${body.length}` : "transfer-encoding: chunked";
   const bytes = Buffer.concat([makePostHead(endpoint, framing), body]);
@@ -139,7 +139,7 @@ const NONSENSE: (string | Buffer)[] = [
 /** Not quite HTTP/1.1, but Node's parser accepts them. */
 const NEARLY = ["GET /v1/models\r\n\r\n", "GET  /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"];
 
-export function makeInvalidHttp(random: Random): SocketFuzzCase {
+export function makeInvalidHttp(random: SeededChoices): SocketFuzzCase {
   const silent = { afterwards: "end", mayStaySilent: true } as const;
   return random.pick<() => SocketFuzzCase>([
     () => makeListeningCase([Buffer.from(random.pick(NONSENSE) as string, "latin1")], [NOT_HTTP]),

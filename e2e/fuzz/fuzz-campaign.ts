@@ -1,10 +1,10 @@
 /** One fuzzing run: sends many requests with limited concurrency, checks every response, and counts the results. */
 
 import type { FuzzCase } from "./fuzz-case.ts";
+import type { FuzzTarget } from "./fuzz-target.ts";
 import { generateFuzzCase } from "./generate-fuzz-case.ts";
 import { KeepAliveSender } from "./keep-alive-sender.ts";
 import { type FuzzCaseResult, formatAnswer, formatFuzzCase, sendAndJudge } from "./send-and-judge.ts";
-import type { Target } from "./target.ts";
 
 interface Finding {
   index: number;
@@ -22,7 +22,7 @@ interface Tally {
 }
 
 interface CampaignOptions {
-  target: Target;
+  target: FuzzTarget;
   seed: number;
   from: number;
   to: number;

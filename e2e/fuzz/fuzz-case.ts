@@ -30,8 +30,6 @@ export interface SocketFuzzCase {
   answers: ExpectedResponse[][];
   /** Accepts fewer responses: the server may cut a broken connection before it sends them. */
   mayStaySilent?: boolean;
-  /** Accepts a response that breaks off: the server may treat a closed sending side as a disconnect. */
-  mayBreakOff?: boolean;
   /** One more response that may follow: an error for the bytes after the last request. */
   last?: ExpectedResponse[];
 }

@@ -7,11 +7,11 @@ import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { NodeTraits } from "@tollgate/stage/base-stage.ts";
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { failIfHung } from "@tollgate/stage/wait.ts";
-import type { Target } from "./target.ts";
+import type { FuzzTarget } from "./fuzz-target.ts";
 
 /** Every model of the catalogue. */
 const SERVED = ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"];
@@ -22,7 +22,7 @@ const ERROR = 50;
 
 export interface FuzzPlatform {
   stage: ProcessStage;
-  target: Target;
+  target: FuzzTarget;
   close(): Promise<void>;
 }
 

@@ -7,12 +7,12 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
-import { readAnswers } from "./answers.ts";
-import { type Answer, type ExpectedResponse, NOT_HTTP } from "./expected-response.ts";
+import { type ExpectedResponse, NOT_HTTP, type ReceivedResponse } from "./expected-response.ts";
 import { findMistakes } from "./find-answer-mistakes.ts";
 import { createEmptyTally, formatTally, runCampaign } from "./fuzz-campaign.ts";
 import { FUZZ_API_KEY } from "./fuzz-case.ts";
 import { assertPlatformUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
+import { parseHttpResponses } from "./parse-http-responses.ts";
 import { sendOverNewSocket } from "./send-over-new-socket.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -53,7 +53,10 @@ describe("the gateway under malformed and random requests", () => {
   });
 
   /** Sends the pieces and asserts that the only response is the expected one. */
-  const expectAnswer = async (expected: ExpectedResponse, ...pieces: (string | Buffer)[]): Promise<Answer> => {
+  const expectAnswer = async (
+    expected: ExpectedResponse,
+    ...pieces: (string | Buffer)[]
+  ): Promise<ReceivedResponse> => {
     const [answer, ...more] = await sendOverNewSocket(fuzzed.target, {
       via: "socket",
       pieces: pieces.map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
@@ -116,7 +119,7 @@ describe("the gateway under malformed and random requests", () => {
     socket.write(head("transfer-encoding: chunked").replace(FUZZ_API_KEY, fuzzed.target.key));
     pump();
     await new Promise((resolve) => socket.once("close", resolve));
-    const [answer] = readAnswers(Buffer.concat(received)).answers;
+    const [answer] = parseHttpResponses(Buffer.concat(received)).answers;
     assert.ok(answer, "it was answered");
     assert.deepEqual(findMistakes(answer, [TOO_LARGE]), []);
   });
@@ -164,7 +167,7 @@ describe("the gateway under malformed and random requests", () => {
     await until("HTTP/1.1 100 Continue\r\n\r\n");
     socket.write(BODY);
     await until('"usage"');
-    const [answer] = readAnswers(Buffer.from(received, "latin1")).answers;
+    const [answer] = parseHttpResponses(Buffer.from(received, "latin1")).answers;
     assert.ok(answer);
     assert.deepEqual(findMistakes(answer, [SERVED]), []);
     socket.destroy();

@@ -4,12 +4,12 @@ import * as connection from "./connection-cases.ts";
 import * as framing from "./framing-cases.ts";
 import type { FuzzCase, HttpFuzzCase, SocketFuzzCase } from "./fuzz-case.ts";
 import * as header from "./header-cases.ts";
-import { Random } from "./random.ts";
+import { SeededChoices } from "./seeded-choices.ts";
 
 interface Kind {
   kind: string;
   weight: number;
-  make: (random: Random) => HttpFuzzCase | SocketFuzzCase;
+  make: (random: SeededChoices) => HttpFuzzCase | SocketFuzzCase;
 }
 
 const KINDS: Kind[] = [
@@ -46,7 +46,7 @@ const KINDS: Kind[] = [
 ];
 
 export function generateFuzzCase(seed: number, index: number): FuzzCase {
-  const random = new Random(seed, index);
+  const random = new SeededChoices(seed, index);
   const { kind, make } = random.weighted(KINDS);
   return { kind, ...make(random) };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveExpectedResponses } from "./derive-expected-responses.ts";
 import { generateFuzzCase } from "./generate-fuzz-case.ts";
-import { Random } from "./random.ts";
+import { SeededChoices } from "./seeded-choices.ts";
 import { formatFuzzCase } from "./send-and-judge.ts";
 
 test("a generated request depends only on its seed and index", () => {
@@ -15,7 +15,7 @@ test("a generated request depends only on its seed and index", () => {
 });
 
 test("random choices follow their weights and stay within bounds", () => {
-  const random = new Random(1, 1);
+  const random = new SeededChoices(1, 1);
   const list = [
     { name: "rare", weight: 1 },
     { name: "usual", weight: 9 },

@@ -4,13 +4,13 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { KEY_HEADERS, makePostCase, pickEndpoint } from "./body-cases.ts";
 import { type ExpectedResponse, NOT_FOUND, UNAUTHORIZED } from "./expected-response.ts";
 import { FUZZ_API_KEY, type HttpFuzzCase } from "./fuzz-case.ts";
-import type { Random } from "./random.ts";
 import { writeJson } from "./raw-json.ts";
 import { drawValidBody, PATH_BY_ENDPOINT } from "./request-bodies.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-export function makeBadKey(random: Random): HttpFuzzCase {
+export function makeBadKey(random: SeededChoices): HttpFuzzCase {
   const token = (): string => `tsk_live_${random.word(12, BASE62)}_${random.word(43, BASE62)}`;
   const authorization = random.pick([
     () => "",
@@ -42,7 +42,7 @@ export function makeBadKey(random: Random): HttpFuzzCase {
   };
 }
 
-export function makeWrongMethodRequest(random: Random): HttpFuzzCase {
+export function makeWrongMethodRequest(random: SeededChoices): HttpFuzzCase {
   const gets = ["/v1/models", "/v1/models/tiny-3b", "/v1/catalog/rates"];
   const path = random.pick([...Object.values(PATH_BY_ENDPOINT), ...gets]);
   const allowed = gets.includes(path) ? ["GET", "HEAD"] : ["POST"];
@@ -105,7 +105,7 @@ const PLACES: [path: string, ...expected: ExpectedResponse[]][] = [
   ["/.well-known/tollgate-receipts", PAGE],
 ];
 
-export function makeNonInferenceGet(random: Random): HttpFuzzCase {
+export function makeNonInferenceGet(random: SeededChoices): HttpFuzzCase {
   const places: typeof PLACES = [
     ...PLACES,
     [`/v1/${random.word(random.between(1, 9000))}`, NOT_FOUND],
@@ -115,7 +115,7 @@ export function makeNonInferenceGet(random: Random): HttpFuzzCase {
   return { via: "agent", method: "GET", path, headers: { ...KEY_HEADERS }, body: null, expected };
 }
 
-export function makeCatalogueRequest(random: Random): HttpFuzzCase {
+export function makeCatalogueRequest(random: SeededChoices): HttpFuzzCase {
   const isModels = random.chance(0.5);
   const path = isModels ? "/v1/models" : "/v1/catalog/rates";
   const expected = isModels ? [MODELS] : [RATES];
@@ -125,7 +125,7 @@ export function makeCatalogueRequest(random: Random): HttpFuzzCase {
   return { via: "agent", method: "GET", path, headers, body: null, expected };
 }
 
-export function makeStrangeHeaders(random: Random): HttpFuzzCase {
+export function makeStrangeHeaders(random: SeededChoices): HttpFuzzCase {
   const latin = (length: number): string => random.word(length, "abc ;,=\"'()<>@\\/[]?{}\u00e9\u00ff\u0080").trim();
   const headers = random.pick<() => Record<string, string>>([
     () => ({
@@ -148,7 +148,7 @@ export function makeStrangeHeaders(random: Random): HttpFuzzCase {
   return makePostCase(endpoint, Buffer.from(writeJson(drawValidBody(random, endpoint))), headers);
 }
 
-export function makeCompressedBody(random: Random): HttpFuzzCase {
+export function makeCompressedBody(random: SeededChoices): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   const plain = Buffer.from(writeJson(drawValidBody(random, endpoint)));
   const refused = (encoding: string, body: Buffer): HttpFuzzCase => ({

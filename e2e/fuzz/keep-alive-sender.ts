@@ -1,27 +1,27 @@
 /** Sends requests with correct framing over kept-alive connections. */
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { hangSignal } from "@tollgate/stage/wait.ts";
-import type { Answer } from "./expected-response.ts";
+import type { ReceivedResponse } from "./expected-response.ts";
 import { FUZZ_API_KEY, type HttpFuzzCase } from "./fuzz-case.ts";
-import { NoAnswer, type Target } from "./target.ts";
+import { type FuzzTarget, NoValidResponseError } from "./fuzz-target.ts";
 
 export class KeepAliveSender {
-  readonly #target: Target;
+  readonly #target: FuzzTarget;
   readonly #agent: Agent;
 
-  constructor(target: Target, connections: number) {
+  constructor(target: FuzzTarget, connections: number) {
     this.#target = target;
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  send(shot: HttpFuzzCase): Promise<Answer> {
+  send(shot: HttpFuzzCase): Promise<ReceivedResponse> {
     return new Promise((resolve, reject) => {
       const outgoing = this.#open(shot);
       let answered = false;
       outgoing.on("error", (cause) => {
         // Not an error after the response: a server may then close the connection although the body is still being
         // sent.
-        if (!answered) reject(new NoAnswer(`no answer: ${cause.message}`, { cause }));
+        if (!answered) reject(new NoValidResponseError(`no answer: ${cause.message}`, { cause }));
       });
       outgoing.on("response", (response) => {
         read(response).then((answer) => {
@@ -54,12 +54,12 @@ export class KeepAliveSender {
   }
 }
 
-async function read(response: IncomingMessage): Promise<Answer> {
+async function read(response: IncomingMessage): Promise<ReceivedResponse> {
   const chunks: Buffer[] = [];
   try {
     for await (const chunk of response) chunks.push(chunk);
   } catch (cause) {
-    throw new NoAnswer(`the answer broke off after ${Buffer.concat(chunks).length} bytes`, { cause });
+    throw new NoValidResponseError(`the answer broke off after ${Buffer.concat(chunks).length} bytes`, { cause });
   }
   const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
   return {

@@ -1,5 +1,5 @@
 /** Writes JSON as unusual clients do: numbers that no double can represent, duplicate keys, needless escapes. */
-import type { Random } from "./random.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 
 /** A JSON value that is written as exactly this text. */
 export class RawJson {
@@ -20,12 +20,12 @@ interface JsonStyle {
 
 const PLAIN: JsonStyle = { escapes: 0, spaced: false, twice: false };
 
-export function drawJsonStyle(random: Random): JsonStyle {
+export function drawJsonStyle(random: SeededChoices): JsonStyle {
   if (random.chance(0.6)) return PLAIN;
   return { escapes: random.pick([0, 0.1, 1]), spaced: random.chance(0.5), twice: random.chance(0.3) };
 }
 
-export function writeJson(value: unknown, style: JsonStyle = PLAIN, random?: Random): string {
+export function writeJson(value: unknown, style: JsonStyle = PLAIN, random?: SeededChoices): string {
   const gap = (): string => (style.spaced && random !== undefined ? random.pick(["", " ", "\n", "\t", "\r\n  "]) : "");
   const text = (value: string): string => {
     const plain = JSON.stringify(value);

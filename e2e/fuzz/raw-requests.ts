@@ -2,9 +2,9 @@
 
 import type { ExpectedResponse } from "./expected-response.ts";
 import { FUZZ_API_KEY, type SocketFuzzCase } from "./fuzz-case.ts";
-import type { Random } from "./random.ts";
 import { writeJson } from "./raw-json.ts";
 import { drawValidBody, ENDPOINTS, type Endpoint, PATH_BY_ENDPOINT } from "./request-bodies.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 
 export const HOST_HEADER = "host: fuzz";
 export const AUTHORIZATION_HEADER = `authorization: Bearer ${FUZZ_API_KEY}`;
@@ -21,7 +21,7 @@ interface Post {
   body: Buffer;
 }
 
-export function makeAnyPost(random: Random): Post {
+export function makeAnyPost(random: SeededChoices): Post {
   const endpoint = random.pick(ENDPOINTS);
   return { endpoint, body: Buffer.from(writeJson(drawValidBody(random, endpoint))) };
 }
@@ -31,7 +31,7 @@ export function makeListeningCase(pieces: Buffer[], ...answers: ExpectedResponse
 }
 
 /** Cuts bytes at random places. */
-export function cutRandomly(random: Random, bytes: Buffer, countMax: number): Buffer[] {
+export function cutRandomly(random: SeededChoices, bytes: Buffer, countMax: number): Buffer[] {
   const at = [0, ...random.times(0, countMax, () => random.between(0, bytes.length)), bytes.length].sort(
     (a, b) => a - b,
   );

@@ -1,6 +1,6 @@
 /** Generates valid bodies for every endpoint. They are small, so that a run is cheap and answers are short. */
 
-import type { Random } from "./random.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 import { drawTrickyText } from "./tricky-values.ts";
 
 export type Endpoint = "chat" | "completion" | "embedding";
@@ -17,7 +17,7 @@ export const EMBEDDING_MODELS = ["embed-m3"];
 
 export type Body = Record<string, unknown>;
 
-export function drawValidBody(random: Random, endpoint: Endpoint): Body {
+export function drawValidBody(random: SeededChoices, endpoint: Endpoint): Body {
   if (endpoint === "embedding") return embeddingBody(random);
   const shared = sharedFields(random);
   if (endpoint === "chat") return { ...shared, messages: random.times(1, 4, () => message(random)) };
@@ -25,7 +25,7 @@ export function drawValidBody(random: Random, endpoint: Endpoint): Body {
   return random.chance(0.05) ? shared : { ...shared, prompt };
 }
 
-function embeddingBody(random: Random): Body {
+function embeddingBody(random: SeededChoices): Body {
   const text = (): string => words(random) || "x";
   return {
     model: random.pick(EMBEDDING_MODELS),
@@ -35,7 +35,7 @@ function embeddingBody(random: Random): Body {
   };
 }
 
-function sharedFields(random: Random): Body {
+function sharedFields(random: SeededChoices): Body {
   const maybe = (share: number, fields: () => Body): Body => (random.chance(share) ? fields() : {});
   return {
     model: random.pick(GENERATION_MODELS),
@@ -73,7 +73,7 @@ const FORMATS = [
 const IGNORED = ["tools", "logprobs", "logit_bias", "user", "store", "metadata", "echo", "best_of", "whatever"];
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
 
-function message(random: Random): Body {
+function message(random: SeededChoices): Body {
   const role = random.pick(ROLES);
   if (role === "assistant" && random.chance(0.3)) return { role, content: null, tool_calls: [{}] };
   const parts = () => random.times(0, 3, () => ({ type: "text", text: words(random) }));
@@ -81,7 +81,7 @@ function message(random: Random): Body {
 }
 
 /** Generates words. They never begin with `#script`, because instructions could make the scripted engine fail. */
-function words(random: Random): string {
+function words(random: SeededChoices): string {
   if (random.chance(0.15)) return drawTrickyText(random);
   return random.times(0, 12, () => random.word(random.between(1, 9))).join(" ");
 }

@@ -5,9 +5,9 @@
 import { parseArgs } from "node:util";
 import { createEmptyTally, formatFinding, formatTally, runCampaign } from "./fuzz-campaign.ts";
 import { assertPlatformUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
+import { formatMemory, INSPECTOR_OPTION, MemoryProbe, type MemoryUse } from "./gateway-memory.ts";
 import { generateFuzzCase } from "./generate-fuzz-case.ts";
 import { KeepAliveSender } from "./keep-alive-sender.ts";
-import { formatMemory, INSPECTOR_OPTION, MemoryProbe, type MemoryUse } from "./memory.ts";
 import { formatAnswer, formatFuzzCase, sendAndJudge } from "./send-and-judge.ts";
 
 const FINDINGS_SHOWN_MAX = 20;

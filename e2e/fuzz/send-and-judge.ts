@@ -1,17 +1,21 @@
 /** Sends one request of a run and returns the mistakes in its response. */
-import type { Answer } from "./expected-response.ts";
+import type { ReceivedResponse } from "./expected-response.ts";
 import { findMistakes } from "./find-answer-mistakes.ts";
 import type { FuzzCase } from "./fuzz-case.ts";
+import { type FuzzTarget, NoValidResponseError } from "./fuzz-target.ts";
 import type { KeepAliveSender } from "./keep-alive-sender.ts";
 import { sendOverNewSocket } from "./send-over-new-socket.ts";
-import { NoAnswer, type Target } from "./target.ts";
 
 export interface FuzzCaseResult {
-  answers: Answer[];
+  answers: ReceivedResponse[];
   mistakes: string[];
 }
 
-export async function sendAndJudge(shot: FuzzCase, target: Target, agent: KeepAliveSender): Promise<FuzzCaseResult> {
+export async function sendAndJudge(
+  shot: FuzzCase,
+  target: FuzzTarget,
+  agent: KeepAliveSender,
+): Promise<FuzzCaseResult> {
   try {
     if (shot.via === "agent") {
       const answer = await agent.send(shot);
@@ -21,7 +25,7 @@ export async function sendAndJudge(shot: FuzzCase, target: Target, agent: KeepAl
     const found = answers.flatMap((answer, i) => findMistakes(answer, shot.answers[i] ?? shot.last ?? []));
     return { answers, mistakes: found };
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!(error instanceof NoValidResponseError)) throw error;
     return { answers: [], mistakes: [error.message] };
   }
 }
@@ -41,7 +45,7 @@ export function formatFuzzCase(shot: FuzzCase): string {
   return cut([`${shot.method} ${shot.path}`, ...headers, body].join("\n"));
 }
 
-export function formatAnswer({ status, headers, text }: Answer): string {
+export function formatAnswer({ status, headers, text }: ReceivedResponse): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return cut([`HTTP ${status}`, ...lines, text].join("\n"));
 }

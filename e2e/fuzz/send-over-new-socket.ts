@@ -1,13 +1,13 @@
 /** Writes bytes to a new socket and reads the responses. */
 import { connect, type Socket } from "node:net";
 import { failIfHung } from "@tollgate/stage/wait.ts";
-import { readAnswers } from "./answers.ts";
-import type { Answer } from "./expected-response.ts";
+import type { ReceivedResponse } from "./expected-response.ts";
 import { FUZZ_API_KEY, type SocketFuzzCase } from "./fuzz-case.ts";
-import { NoAnswer, type Target } from "./target.ts";
+import { type FuzzTarget, NoValidResponseError } from "./fuzz-target.ts";
+import { parseHttpResponses } from "./parse-http-responses.ts";
 
 /** Returns the responses; none if the client disconnects on purpose. */
-export async function sendOverNewSocket(target: Target, shot: SocketFuzzCase): Promise<Answer[]> {
+export async function sendOverNewSocket(target: FuzzTarget, shot: SocketFuzzCase): Promise<ReceivedResponse[]> {
   const conversation = new Conversation(target, shot);
   try {
     return await conversation.hold();
@@ -19,12 +19,12 @@ export async function sendOverNewSocket(target: Target, shot: SocketFuzzCase): P
 class Conversation {
   readonly socket: Socket;
   readonly #shot: SocketFuzzCase;
-  readonly #target: Target;
+  readonly #target: FuzzTarget;
   readonly #over = Promise.withResolvers<void>();
   #received: Buffer = Buffer.alloc(0);
   #length = 0;
 
-  constructor(target: Target, shot: SocketFuzzCase) {
+  constructor(target: FuzzTarget, shot: SocketFuzzCase) {
     this.#target = target;
     this.#shot = shot;
     this.socket = connect({ port: target.port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
@@ -41,19 +41,18 @@ class Conversation {
     this.socket.on("error", () => this.#over.resolve());
   }
 
-  async hold(): Promise<Answer[]> {
-    const { pieces, afterwards, mayStaySilent = false, mayBreakOff = false, answers: due } = this.#shot;
+  async hold(): Promise<ReceivedResponse[]> {
+    const { pieces, afterwards, mayStaySilent = false, answers: due } = this.#shot;
     await this.#write(pieces);
     if (afterwards === "leave" && this.#shot.leaveAfterBytes === undefined) return [];
     if (afterwards === "end") this.socket.end();
     await failIfHung("an answer, or the end of the connection", this.#over.promise).catch((cause) => {
-      throw new NoAnswer(this.#told("no answer"), { cause });
+      throw new NoValidResponseError(this.#told("no answer"), { cause });
     });
     if (afterwards === "leave") return [];
-    const { answers, rest } = readAnswers(this.#received);
-    const isCut = rest.length > 0 && !mayBreakOff;
-    if (isCut || (answers.length < due.length && !mayStaySilent))
-      throw new NoAnswer(this.#told("the answers broke off"));
+    const { answers, rest } = parseHttpResponses(this.#received);
+    if (rest.length > 0 || (answers.length < due.length && !mayStaySilent))
+      throw new NoValidResponseError(this.#told("the answers broke off"));
     return answers;
   }
 
@@ -85,11 +84,11 @@ class Conversation {
 }
 
 /** Returns undefined for incomplete bytes, because more may arrive. */
-function safely(bytes: Buffer): Answer[] | undefined {
+function safely(bytes: Buffer): ReceivedResponse[] | undefined {
   try {
-    return readAnswers(bytes).answers;
+    return parseHttpResponses(bytes).answers;
   } catch (error) {
-    if (error instanceof NoAnswer) return undefined;
+    if (error instanceof NoValidResponseError) return undefined;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Values that often cause bugs: texts, numbers, and nested values made of them. */
 
-import type { Random } from "./random.ts";
 import { RawJson } from "./raw-json.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 
 const TEXTS = [
   "",
@@ -46,7 +46,7 @@ const TEXTS = [
   "\u0007\u001b[31m",
 ];
 
-export function drawTrickyText(random: Random): string {
+export function drawTrickyText(random: SeededChoices): string {
   if (random.chance(0.6)) return random.pick(TEXTS);
   if (random.chance(0.3))
     return random.pick(["a", " ", "漢", "é", "\n", "😀", "\u0300"]).repeat(random.between(1, 600));
@@ -82,10 +82,10 @@ const NUMBERS = [
   `0.${"3".repeat(400)}`,
 ];
 
-export const drawTrickyNumber = (random: Random): RawJson => new RawJson(random.pick(NUMBERS));
+export const drawTrickyNumber = (random: SeededChoices): RawJson => new RawJson(random.pick(NUMBERS));
 
 /** A random value of any type. */
-export function drawRandomValue(random: Random, depth = 0): unknown {
+export function drawRandomValue(random: SeededChoices, depth = 0): unknown {
   const kinds = depth > 3 ? 5 : 7;
   switch (random.between(0, kinds)) {
     case 0:
@@ -107,4 +107,4 @@ export function drawRandomValue(random: Random, depth = 0): unknown {
 }
 
 const NAMES = ["model", "messages", "role", "content", "type", "text", "__proto__", "constructor", "length", "then"];
-const anyName = (random: Random): string => (random.chance(0.7) ? random.pick(NAMES) : drawTrickyText(random));
+const anyName = (random: SeededChoices): string => (random.chance(0.7) ? random.pick(NAMES) : drawTrickyText(random));

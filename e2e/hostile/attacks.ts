@@ -4,16 +4,16 @@
  */
 
 import assert from "node:assert/strict";
-import { sendWhiteSpace } from "@tollgate/stage/nodes/behaviours.ts";
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { sendWhiteSpace } from "@tollgate/stage/nodes/node-behaviours.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import { readText, sendRawRequest } from "@tollgate/stage/raw-http.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
-import type { Builder, Stage } from "@tollgate/stage/stage.ts";
+import type { BuilderAccount, Stage } from "@tollgate/stage/stage.ts";
 import { failIfHung, hangSignal } from "@tollgate/stage/wait.ts";
-import { publishFlood as floodAgain } from "./flood.ts";
 import type { Attack } from "./honest-users.ts";
-import { type Flood, floodUntilCut, joinFloodingNode, outputOfUnknownJobs } from "./plane-floods.ts";
+import { type Flood, floodUntilCut, joinFloodingNode, sendOutputOfUnknownJobs } from "./plane-floods.ts";
+import { publishFlood as floodAgain } from "./publish-flood.ts";
 
 export const CHAT_PATH = "/v1/chat/completions";
 /** The model of honest users, which no attacker serves. */
@@ -25,7 +25,7 @@ const OUTPUT_CAP = 500;
  * A node answers with endless white space, from the start or after `opening`. The white space counts as output up to
  * the cap.
  */
-export const sendEndlessWhiteSpace = (stage: Stage, attacker: Builder, opening: string): Attack => {
+export const sendEndlessWhiteSpace = (stage: Stage, attacker: BuilderAccount, opening: string): Attack => {
   const read = async (stream: boolean): Promise<void> => {
     const order = { model: "reason-32b", prompt: "think", max_tokens: OUTPUT_CAP, stream };
     const response = await sendUserMessage(stage, attacker.key, order, hangSignal());
@@ -58,7 +58,7 @@ export const floodPlane =
     const node = await joinFloodingNode(stage);
     const next = flood(node.id, gateway);
     await floodUntilCut(node, next);
-    await floodAgain(node.credentials, next, (cuts) => cuts > 0 || (flood === outputOfUnknownJobs && isOver()));
+    await floodAgain(node.credentials, next, (cuts) => cuts > 0 || (flood === sendOutputOfUnknownJobs && isOver()));
   };
 
 /** Sends pings over 32 connections, and never reads the replies. */
@@ -96,7 +96,7 @@ export const sendInvalidNatsOperations =
   };
 
 /** Sends bodies of 10 MiB from an account without credit. Each must get a 402. */
-export const sendBodiesWithoutCredit = (stage: Stage, { key }: Builder): Attack => {
+export const sendBodiesWithoutCredit = (stage: Stage, { key }: BuilderAccount): Attack => {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const messages = [{ role: "user", content: "word ".repeat(2 * MIB - 100) }];
   const body = JSON.stringify({ model: MODEL_OF_HONEST_USERS, messages });
@@ -115,7 +115,7 @@ export const sendBodiesWithoutCredit = (stage: Stage, { key }: Builder): Attack 
  * Sends 32 bodies of 8 MiB at a time from an account with credit. Half of them are longer than any context; the others
  * have hundreds of thousands of messages.
  */
-export const sendLargeBodies = (stage: Stage, { key }: Builder): Attack => {
+export const sendLargeBodies = (stage: Stage, { key }: BuilderAccount): Attack => {
   const words = {
     model: MODEL_OF_HONEST_USERS,
     messages: [{ role: "user", content: "word ".repeat((8 * MIB) / 5 - 50) }],

@@ -6,16 +6,16 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { findErrorCode, sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { isAlive } from "@tollgate/stage/dev-platform.ts";
+import { skipWithoutNats as skip } from "@tollgate/stage/dispatch-planes.ts";
 import type { Process } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { sendTooMuchOutput } from "@tollgate/stage/nodes/behaviours.ts";
 import { connectToPlane, enrolNode, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
+import { sendTooMuchOutput } from "@tollgate/stage/nodes/node-behaviours.ts";
+import { startNode } from "@tollgate/stage/nodes/start-agent.ts";
 import { readText, sendRawRequest } from "@tollgate/stage/raw-http.ts";
-import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
-import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { type BuilderAccount, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import {
   CHAT_PATH,
@@ -33,10 +33,10 @@ import {
   findGatewayName,
   floodUntilCut,
   joinFloodingNode,
-  malformedStates,
-  outputOfUnknownJobs,
   sendMalformedFrames,
-  statesOfManyModels,
+  sendMalformedStates,
+  sendOutputOfUnknownJobs,
+  sendStatesOfManyModels,
 } from "./plane-floods.ts";
 
 const MIB = 1024 * 1024;
@@ -47,10 +47,10 @@ const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0", DISPATCH_D
 
 /** The floods with the words for their titles. docs/threats.md refers to these titles. */
 const FLOODS: [string, Flood][] = [
-  ["malformed states", malformedStates],
-  ["valid states of 250 models", statesOfManyModels],
+  ["malformed states", sendMalformedStates],
+  ["valid states of 250 models", sendStatesOfManyModels],
   ["malformed frames", sendMalformedFrames],
-  ["output of unknown jobs", outputOfUnknownJobs],
+  ["output of unknown jobs", sendOutputOfUnknownJobs],
 ];
 
 const greet = (stage: ProcessStage, key: string): Promise<Response> => {
@@ -71,7 +71,7 @@ describe("floods from nodes and builders", () => {
   let stage: ProcessStage;
   let users: HonestUsers;
   let agent: Process;
-  let attacker: Builder;
+  let attacker: BuilderAccount;
   /** The gateway's name on the plane, which floods need. */
   let gateway: string;
   before(async () => {

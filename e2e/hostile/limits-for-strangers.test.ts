@@ -5,13 +5,13 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { isAlive } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { totp } from "../../gateway/src/accounts/testing/totp.ts";
+import { computeAuthenticatorCode } from "../../gateway/src/accounts/testing/authenticator-codes.ts";
 import { ConsoleClient } from "../console-client.ts";
 
 /** More keys or tokens than any platform allows one account. */
@@ -103,7 +103,7 @@ describe("a gateway at which anyone may sign up", () => {
   test("checks only ten of 300 concurrent guesses of a second factor, even if each has another IP address", async () => {
     const { client, email, password } = await person("guessed@example.test");
     const { secret } = await client.send<{ secret: string }>("POST", "auth/two-factor/enable", { password });
-    await client.send("POST", "auth/two-factor/confirm", { code: totp(secret) });
+    await client.send("POST", "auth/two-factor/confirm", { code: computeAuthenticatorCode(secret) });
     let asked = 0;
     /** Sends each request from another IP address. */
     const post = (path: string, body: object, cookie = ""): Promise<Response> =>
@@ -133,7 +133,7 @@ describe("a gateway at which anyone may sign up", () => {
       const { error } = (await response.json()) as { error?: { param?: string } };
       return { status: response.status, param: error?.param };
     };
-    const right = new Set([-1, 0, 1, 2].map((steps) => totp(secret, steps)));
+    const right = new Set([-1, 0, 1, 2].map((steps) => computeAuthenticatorCode(secret, steps)));
     const codes = Array.from({ length: GUESSES + 4 }, (_, i) => String(i).padStart(6, "0"));
     const wrong = codes.filter((code) => !right.has(code)).slice(0, GUESSES);
     const answers = await Promise.all(wrong.map(guess));
@@ -141,7 +141,11 @@ describe("a gateway at which anyone may sign up", () => {
     const lookedAt = answers.filter(({ status, param }) => status === 400 && param === "code");
     assert.ok(lookedAt.length <= GUESSES_MAX, `${lookedAt.length} guesses were looked at`);
     challenges.fill(await challenge());
-    assert.notEqual((await guess(totp(secret, 1), 0)).status, 200, "then not even the right one is");
+    assert.notEqual(
+      (await guess(computeAuthenticatorCode(secret, 1), 0)).status,
+      200,
+      "then not even the right one is",
+    );
   });
 
   test("writes at most 1,000 rows an hour for requests of one key that are all refused", async () => {

@@ -10,14 +10,19 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join as path } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { runAdminCommand } from "@tollgate/stage/admin.ts";
-import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
+import {
+  findAnswerText,
+  findErrorCode,
+  type GenerationRequest,
+  sendUserMessage,
+} from "@tollgate/stage/builder-requests.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
+import { type Behaviour, callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import {
   answerHonestly,
   applyToMarkedPrompts,
   BEHAVIOUR_PROMPT_MARK,
-  doNothing,
+  finishWithoutOutput,
   giveConstantAnswer,
   HONEST_ANSWER,
   ignoreStopStrings,
@@ -25,12 +30,12 @@ import {
   refusePrompt,
   sendEmptyDeltas,
   WRONG_VECTORS,
-} from "@tollgate/stage/nodes/behaviours.ts";
-import { type Behaviour, callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
+} from "@tollgate/stage/nodes/node-behaviours.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
-import { findAnswerText, findErrorCode, type GenerationRequest, sendUserMessage } from "@tollgate/stage/requests.ts";
-import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { runAdminCommand } from "@tollgate/stage/run-admin-command.ts";
+import { type BuilderAccount, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
+import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import { nodeCommands } from "../../gateway/src/commands/admin/nodes.ts";
 
 /** More than the latest 20 jobs, by which the gateway decides on quarantine. */
@@ -46,7 +51,7 @@ interface NodeObject {
 describe("quarantine, probation and payment of nodes", () => {
   let directory: string;
   let stage: InProcessStage;
-  let builder: Builder;
+  let builder: BuilderAccount;
   let constant: HandMadeNode;
   before(async () => {
     directory = await mkdtemp(path(tmpdir(), "tollgate-trust-"));
@@ -105,7 +110,7 @@ describe("quarantine, probation and payment of nodes", () => {
   });
 
   test("an empty answer by the only node of a model is free for the builder, and the node earns nothing", async () => {
-    const node = await join("small-8b", applyToMarkedPrompts(doNothing));
+    const node = await join("small-8b", applyToMarkedPrompts(finishWithoutOutput));
     for (let i = 0; i < MANY; i++) {
       const { status, response, text, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
       assert.deepEqual([status, findAnswerText(response, text)], [200, ""]);
@@ -117,7 +122,7 @@ describe("quarantine, probation and payment of nodes", () => {
   });
 
   test("a node without output is quarantined and never paid, while an honest node answers every request", async () => {
-    const idler = await join("small-8b", doNothing);
+    const idler = await join("small-8b", finishWithoutOutput);
     const worker = await join(
       "small-8b",
       answerHonestly(() => HONEST_ANSWER, { delayMs: 20 }),

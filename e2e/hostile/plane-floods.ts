@@ -5,7 +5,7 @@ import { encodeStateFrame } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { Stage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
-import { encodeFrame } from "../../protocol/src/codec.ts";
+import { encodeFrame } from "../../protocol/src/frame-codec.ts";
 import { nodeStateSubject } from "../../protocol/src/nats-subjects.ts";
 
 /** The number of connections that a node may have at a time. */
@@ -29,7 +29,7 @@ const cycle = <T>(list: T[]): (() => T) => {
   return () => list[i++ % list.length] as T;
 };
 
-export const malformedStates: Flood = (node) => {
+export const sendMalformedStates: Flood = (node) => {
   const payloads = [
     Buffer.from("\x01\x17{"),
     Buffer.from([1, 23, ...Buffer.from('{"protocol":"1.0","slots":-1}')]),
@@ -40,7 +40,7 @@ export const malformedStates: Flood = (node) => {
   return cycle(payloads.map((payload) => ({ subject: nodeStateSubject(node), payload })));
 };
 
-export const statesOfManyModels: Flood = (node) => {
+export const sendStatesOfManyModels: Flood = (node) => {
   const models = Array.from({ length: 250 }, (_, n) => `model-${n}-${"x".repeat(40)}`);
   let busy = 0;
   return () => ({ subject: nodeStateSubject(node), payload: encodeStateFrame({ models, busy: busy++ % 64 }) });
@@ -55,7 +55,7 @@ export const sendMalformedFrames: Flood = (node, gateway) => {
  * Output of jobs that do not exist. The gateway disconnects the node only if it receives too much per second, which
  * depends on how fast it reads.
  */
-export const outputOfUnknownJobs: Flood = (node, gateway) =>
+export const sendOutputOfUnknownJobs: Flood = (node, gateway) =>
   cycle([
     { subject: `tg.g.${gateway}.${node}`, payload: encodeFrame({ kind: "deltas", deltas }) },
     { subject: `tg.g.0.${node}`, payload: Buffer.alloc(32 * 1024, 7) },

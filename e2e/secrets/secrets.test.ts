@@ -10,9 +10,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { readAllFiles, readAllRows } from "./leak-markers.ts";
-import { type People, testPeople } from "./people.ts";
-import { type SecretsPlatform, startSecretsPlatform, words } from "./platform.ts";
-import { testRequests } from "./requests.ts";
+import { leakMarkers, type SecretsPlatform, startSecretsPlatform } from "./leak-test-platform.ts";
+import { type People, testPeople } from "./people-leak-tests.ts";
+import { testRequests } from "./request-leak-tests.ts";
 import { testWordsInEveryField } from "./words-in-every-field.ts";
 
 describe("no secret and no prompt leaks while every feature is used", () => {
@@ -67,13 +67,13 @@ describe("no secret and no prompt leaks while every feature is used", () => {
   });
 
   test("no table and no metric contains a secret or a prompt, except names in the tables that may store them", () => {
-    assert.ok(words.size > 250, `${words.size} words and secrets`);
+    assert.ok(leakMarkers.size > 250, `${leakMarkers.size} words and secrets`);
     const isIn = (table: string, allowed: string): boolean =>
       table === allowed || table.startsWith(`${allowed}_2`) || table === `${allowed}_other`;
     const found = rows.flatMap(({ table, row }) =>
-      words.foundIn(`the table ${table}`, row, ({ tables }) => tables.some((allowed) => isIn(table, allowed))),
+      leakMarkers.foundIn(`the table ${table}`, row, ({ tables }) => tables.some((allowed) => isIn(table, allowed))),
     );
-    assert.deepEqual([...found, ...words.foundIn("the metrics", metrics)], []);
+    assert.deepEqual([...found, ...leakMarkers.foundIn("the metrics", metrics)], []);
     for (const [what, value] of Object.entries(rig.platform.ready)) {
       if (typeof value !== "string" || what.endsWith("url")) continue;
       assert.ok(!rows.some(({ row }) => row.includes(value)), what);
@@ -82,7 +82,7 @@ describe("no secret and no prompt leaks while every feature is used", () => {
       if (table !== "identity_session") assert.ok(!sessions.some((token) => row.includes(token)), table);
     }
     // Checks that the search works: it must find the words that may be stored.
-    for (const { way, word, tables } of words.keepable) {
+    for (const { way, word, tables } of leakMarkers.keepable) {
       assert.ok(
         rows.some(({ row }) => row.includes(word)),
         `${way} is kept in ${tables.join(", ")}`,
@@ -96,11 +96,11 @@ describe("no secret and no prompt leaks while every feature is used", () => {
     const isOfTables = (path: string): boolean =>
       (path.startsWith("postgres/") && !path.endsWith(".log")) || /^spool\/.*\.(requests|changes)$/.test(path);
     const found = files.flatMap(({ path, content }) =>
-      words.foundIn(path, content, isOfTables(path) ? ({ tables }) => tables.length > 0 : undefined),
+      leakMarkers.foundIn(path, content, isOfTables(path) ? ({ tables }) => tables.length > 0 : undefined),
     );
     assert.match(rig.platform.output(), /Tollgate is ready/);
-    assert.deepEqual([...found, ...words.foundIn("the screen", rig.platform.output())], []);
-    const kept = words.keepable.map(({ word }) => word);
+    assert.deepEqual([...found, ...leakMarkers.foundIn("the screen", rig.platform.output())], []);
+    const kept = leakMarkers.keepable.map(({ word }) => word);
     const holders = files.filter(
       ({ path, content }) => isOfTables(path) && kept.some((word) => content.includes(word)),
     );
@@ -121,13 +121,14 @@ describe("no secret and no prompt leaks while every feature is used", () => {
 
   test("no response contains a secret, except the response that issued it", () => {
     assert.ok(rig.answers.length > 50, `${rig.answers.length} answers`);
-    const found = words.secrets.flatMap(({ way, value, shownIn }) =>
+    const found = leakMarkers.secrets.flatMap(({ way, value, shownIn }) =>
       rig.answers
         .filter(({ answer }) => answer !== shownIn && answer.text.includes(value))
         .map((other) => `${way} in an answer to ${other.what}: ${other.answer.text.slice(0, 200)}`),
     );
     assert.deepEqual(found, []);
     for (const { what, answer } of rig.answers) assert.ok(!sessions.some((token) => answer.text.includes(token)), what);
-    for (const { way, value, shownIn } of words.secrets) if (shownIn) assert.ok(shownIn.text.includes(value), way);
+    for (const { way, value, shownIn } of leakMarkers.secrets)
+      if (shownIn) assert.ok(shownIn.text.includes(value), way);
   });
 });

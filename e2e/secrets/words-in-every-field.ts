@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { connect } from "node:net";
 import { before, test } from "node:test";
+import { sendUserMessage } from "@tollgate/stage/builder-requests.ts";
 import { type Behaviour, callNodeApi, encodeStateFrame, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
-import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import { nodeStateSubject } from "../../protocol/src/nats-subjects.ts";
 import { ConsoleClient } from "../console-client.ts";
-import { makeInvalidConsoleForms, makeNodesThatSendWord } from "./inputs.ts";
-import { type SecretsPlatform, script, word } from "./platform.ts";
+import { makeInvalidConsoleForms, makeNodesThatSendWord } from "./inputs-with-markers.ts";
+import { makeLeakMarker, makeScriptPrompt, type SecretsPlatform } from "./leak-test-platform.ts";
 
 export function testWordsInEveryField(open: () => SecretsPlatform): void {
   let rig: SecretsPlatform;
@@ -19,37 +19,40 @@ export function testWordsInEveryField(open: () => SecretsPlatform): void {
   });
 
   test("a node sends unique words, which must not leak, in every field of its registration and in every kind of frame", async () => {
-    const behaviours = makeNodesThatSendWord(word);
+    const behaviours = makeNodesThatSendWord(makeLeakMarker);
     let next = 0;
     const node = await HandMadeNode.join(rig.stage, rig.host, {
-      name: word("a node's name"),
-      hardware: { [word("a hardware's field")]: word("a hardware's value") },
-      agent: word("an agent's name"),
+      name: makeLeakMarker("a node's name"),
+      hardware: { [makeLeakMarker("a hardware's field")]: makeLeakMarker("a hardware's value") },
+      agent: makeLeakMarker("an agent's name"),
       models: ["small-8b"],
       behaviour: (job) => (behaviours[next++ % behaviours.length] as Behaviour)(job),
     });
     for (let i = 0; i < behaviours.length + 2; i++) {
-      await rig.chat(word("a prompt that comes back"), { model: "small-8b", stream: i % 2 === 0 });
+      await rig.chat(makeLeakMarker("a prompt that comes back"), { model: "small-8b", stream: i % 2 === 0 });
     }
     for (const json of [
-      `{"${word("a state cut off")}`,
-      `{"protocol":"${word("a protocol")}"}`,
-      word("a state that is no JSON"),
+      `{"${makeLeakMarker("a state cut off")}`,
+      `{"protocol":"${makeLeakMarker("a protocol")}"}`,
+      makeLeakMarker("a state that is no JSON"),
     ]) {
       node.line.publish(nodeStateSubject(node.id), Buffer.concat([Buffer.of(1, 23), Buffer.from(json)]));
     }
     node.line.publish(
       nodeStateSubject(node.id),
-      encodeStateFrame({ agent: word("an agent"), models: ["small-8b", word("a model")] }),
+      encodeStateFrame({ agent: makeLeakMarker("an agent"), models: ["small-8b", makeLeakMarker("a model")] }),
     );
-    node.line.publish(`tg.g.${word("a gateway")}.${node.id}`, Buffer.from(word("a frame to nobody")));
+    node.line.publish(
+      `tg.g.${makeLeakMarker("a gateway")}.${node.id}`,
+      Buffer.from(makeLeakMarker("a frame to nobody")),
+    );
     await node.line.flush();
     await node.leave();
     const raw = await RawNode.join(rig.stage, rig.host, { name: "raw", models: ["small-8b"] });
     for (const text of [
-      `${word("an operation")}\r\n`,
-      `PUB tg.s.${word("a subject")} 1\r\nx\r\n`,
-      `SUB ${word("a subscription")} 1\r\n`,
+      `${makeLeakMarker("an operation")}\r\n`,
+      `PUB tg.s.${makeLeakMarker("a subject")} 1\r\nx\r\n`,
+      `SUB ${makeLeakMarker("a subscription")} 1\r\n`,
     ]) {
       assert.equal(await raw.connect(), true);
       await raw.say(Buffer.from(text));
@@ -60,42 +63,42 @@ export function testWordsInEveryField(open: () => SecretsPlatform): void {
     const stranger = connect(Number(new URL(raw.credentials.url).port), "127.0.0.1");
     stranger.on("error", () => {});
     stranger.write(
-      `CONNECT ${JSON.stringify({ jwt: word("a JWT"), sig: word("a signature"), name: word("a client") })}\r\n`,
+      `CONNECT ${JSON.stringify({ jwt: makeLeakMarker("a JWT"), sig: makeLeakMarker("a signature"), name: makeLeakMarker("a client") })}\r\n`,
     );
     await new Promise((resolve) => stranger.once("close", resolve).resume());
     for (const [path, body] of [
-      [`/nodes/${node.id}/try`, { model: "small-8b", prompt: word("a host's own prompt") }],
-      [`/nodes/${node.id}/try`, { model: word("a host's model") }],
-      ["/nodes", { name: { x: word("a name that is none") } }],
+      [`/nodes/${node.id}/try`, { model: "small-8b", prompt: makeLeakMarker("a host's own prompt") }],
+      [`/nodes/${node.id}/try`, { model: makeLeakMarker("a host's model") }],
+      ["/nodes", { name: { x: makeLeakMarker("a name that is none") } }],
     ] as const) {
       await callNodeApi(rig.stage, rig.host.token, "POST", path, body);
     }
     await callNodeApi(rig.stage, rig.host.token, "PUT", `/nodes/${node.id}/elections`, {
-      models: [word("an election")],
+      models: [makeLeakMarker("an election")],
     });
   });
 
   test("a person sends unique words, which must not leak, in every field of the console and of webhooks", async () => {
     await rig.forgetAttempts();
     const client = new ConsoleClient(rig.platform);
-    const password = word("a password");
-    const email = `${word("an e-mail address")}@example.test`;
+    const password = makeLeakMarker("a password");
+    const email = `${makeLeakMarker("an e-mail address")}@example.test`;
     await client.send("POST", "auth/sign-up/email", {
       email,
       password,
-      name: word("a person's name"),
+      name: makeLeakMarker("a person's name"),
     });
     await client.send("POST", "auth/verify-email", { token: await rig.mailedToken() });
     await client.ask("POST", "auth/sign-in/email", {
-      email: `${word("an unknown address")}@example.test`,
-      password: word("a wrong password"),
+      email: `${makeLeakMarker("an unknown address")}@example.test`,
+      password: makeLeakMarker("a wrong password"),
     });
     await client.signIn({ email, password });
-    await client.send("POST", "accounts", { kind: "builder", name: word("an account's name") });
+    await client.send("POST", "accounts", { kind: "builder", name: makeLeakMarker("an account's name") });
     await client.send("POST", "accounts", { kind: "host", name: "Farm" });
-    await client.send("POST", "host-tokens", { name: word("a token's name") });
+    await client.send("POST", "host-tokens", { name: makeLeakMarker("a token's name") });
     const { secret } = await client.send<{ secret: string }>("POST", "keys", {
-      name: word("a key's name"),
+      name: makeLeakMarker("a key's name"),
     });
     // Uses the key while its account has no credit: with credit, a record would store the key's name.
     await rig.call("/v1/models", { headers: { authorization: `Bearer ${secret}` } });
@@ -106,15 +109,20 @@ export function testWordsInEveryField(open: () => SecretsPlatform): void {
     await eventually(
       "the key works",
       async () =>
-        (await sendUserMessage(rig.stage, secret, { model: "tiny-3b", prompt: script({ text: "x" }), max_tokens: 5 }))
-          .status === 200,
+        (
+          await sendUserMessage(rig.stage, secret, {
+            model: "tiny-3b",
+            prompt: makeScriptPrompt({ text: "x" }),
+            max_tokens: 5,
+          })
+        ).status === 200,
     );
-    for (const [method, path, body] of makeInvalidConsoleForms(word)) {
+    for (const [method, path, body] of makeInvalidConsoleForms(makeLeakMarker)) {
       await client.ask(method, path, body);
     }
     await rig.call("/console/api/keys", {
       method: "POST",
-      headers: { cookie: client.cookie, origin: `http://${word("an origin")}.test` },
+      headers: { cookie: client.cookie, origin: `http://${makeLeakMarker("an origin")}.test` },
       body: "{}",
     });
     const event = (type: string): string =>
@@ -123,12 +131,12 @@ export function testWordsInEveryField(open: () => SecretsPlatform): void {
         object: "event",
         type,
         created: 1,
-        data: { object: { metadata: { x: word("an event") } } },
+        data: { object: { metadata: { x: makeLeakMarker("an event") } } },
       });
-    for (const body of [event("a.b"), event("checkout.session.completed"), word("an event that is none")]) {
+    for (const body of [event("a.b"), event("checkout.session.completed"), makeLeakMarker("an event that is none")]) {
       const at = Math.floor(Date.now() / 1000);
       const signature = createHmac("sha256", rig.demo.webhookSecret).update(`${at}.${body}`).digest("hex");
-      for (const signed of [`t=${at},v1=${signature}`, `t=${at},v1=${word("a forged signature")}`]) {
+      for (const signed of [`t=${at},v1=${signature}`, `t=${at},v1=${makeLeakMarker("a forged signature")}`]) {
         await rig.call("/webhooks/stripe", { method: "POST", headers: { "stripe-signature": signed }, body });
       }
     }

@@ -5,7 +5,7 @@
  */
 import type { AccountServices } from "./accounts/services.ts";
 import { type AccountSettings, openAccountServices } from "./assemble/accounts.ts";
-import type { CloseFunction, Context } from "./assemble/assembly-context.ts";
+import type { AssemblyContext, CloseFunction } from "./assemble/assembly-context.ts";
 import { type BackgroundJobSettings, startBackgroundJobs } from "./assemble/background-jobs.ts";
 import { type DrainTimes, drainGateway } from "./assemble/drain.ts";
 import { startNodeSupervision } from "./assemble/nodes-and-dispatch.ts";
@@ -24,7 +24,7 @@ import { VERIFIER_FAILURES_MAX } from "./base/node-trust-thresholds.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
 import type { TrafficMetrics } from "./http/metrics/traffic-metrics.ts";
-import type { Gateway } from "./inference/gateway.ts";
+import type { RequestPathDependencies } from "./inference/request-path-dependencies.ts";
 import type { KeyServices } from "./keys/services.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { NotificationServices } from "./notifications/services.ts";
@@ -45,7 +45,7 @@ export interface Settings
 
 interface RunningGateway {
   /** Serves requests; `inference/serve.ts` is called with it. */
-  gateway: Gateway;
+  gateway: RequestPathDependencies;
   ledger: Ledger;
   fleet: Fleet;
   newId: NewId;
@@ -87,7 +87,7 @@ export async function assemble(
 ): Promise<RunningGateway | ListeningGateway> {
   const { clock, random, newId, gatewayId, log, listener } = ports;
   const stack: CloseFunction[] = [() => ports.close()];
-  const context: Context = { clock, random, newId, gatewayId, log, onClose: (stop) => void stack.push(stop) };
+  const context: AssemblyContext = { clock, random, newId, gatewayId, log, onClose: (stop) => void stack.push(stop) };
   const close = (): Promise<void> => closeAll(stack);
   const onClosed = (stop: CloseFunction): void => void stack.unshift(stop);
   try {
@@ -137,7 +137,7 @@ interface Front {
 
 /** Opens parts that only a listening gateway needs: sign-in and metrics. */
 async function openFront(
-  context: Context,
+  context: AssemblyContext,
   settings: AccountSettings & NotificationSettings,
   { listener, ...ports }: ExternalInterfaces & { listener: Listener },
 ): Promise<Front> {
@@ -160,7 +160,7 @@ interface Opened {
 }
 
 function running(
-  { clock, log, newId }: Context,
+  { clock, log, newId }: AssemblyContext,
   settings: Pick<Settings, "drain">,
   { serving, trust, deployment, doors, close }: Opened,
 ): RunningGateway {

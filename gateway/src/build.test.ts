@@ -3,17 +3,17 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { after, before, beforeEach, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { createLog } from "./base/log.ts";
 import { dollars, pico } from "./base/money.ts";
-import { DAY_MS } from "./base/time.ts";
+import { DAY_MS, HOUR_MS } from "./base/time.ts";
 import { type BuiltGateway, buildGateway } from "./build.ts";
 import { parseConfig } from "./config.ts";
 import { openDatabaseProxy } from "./db/testing/database-proxy.ts";
 import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "./db/testing.ts";
-import { waitPastMidnight } from "./history/testing.ts";
+import { waitPastMidnight } from "./history/testing-past-months.ts";
 import { createTestHold, createTestSettlement } from "./ledger/testing.ts";
 
 const HOLD = 1_000_000n;
@@ -25,18 +25,24 @@ const ENV = {
   RECEIPT_SEED: Buffer.alloc(32, 1).toString("base64url"),
 };
 
+/** A database that a proxy can make unreachable, a data directory, and a log whose messages are collected. */
+async function openDatabaseBehindProxy(t: TestContext) {
+  const database = await openTestDatabase();
+  const proxy = await openDatabaseProxy(database.connection);
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-build-"));
+  t.after(async () => {
+    await proxy.close();
+    await database.close();
+    await rm(directory, { recursive: true });
+  });
+  const lines: string[] = [];
+  const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line).msg) });
+  return { database, proxy, directory, lines, log };
+}
+
 describe("a gateway whose database becomes unreachable during start", () => {
   test("waits for the database again, and serves when it is reachable", async (t) => {
-    const database = await openTestDatabase();
-    const proxy = await openDatabaseProxy(database.connection);
-    const directory = await mkdtemp(join(tmpdir(), "tollgate-wait-"));
-    t.after(async () => {
-      await proxy.close();
-      await database.close();
-      await rm(directory, { recursive: true });
-    });
-    const lines: string[] = [];
-    const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line).msg) });
+    const { proxy, directory, lines, log } = await openDatabaseBehindProxy(t);
     const cuts: Promise<void>[] = [];
     const built = buildGateway({
       config: parseConfig({ ...ENV, DATA_DIR: directory, DATABASE_URL: proxy.connection.connectionString }),
@@ -84,16 +90,7 @@ describe("a gateway whose database can lose confirmed commits", () => {
 
 describe("a gateway that stops while its database is unreachable", () => {
   test("waits up to DRAIN_SPOOL_S until the charges in its spool are in the ledger", async (t) => {
-    const database = await openTestDatabase();
-    const proxy = await openDatabaseProxy(database.connection);
-    const directory = await mkdtemp(join(tmpdir(), "tollgate-stop-"));
-    t.after(async () => {
-      await proxy.close();
-      await database.close();
-      await rm(directory, { recursive: true });
-    });
-    const lines: string[] = [];
-    const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line).msg) });
+    const { database, proxy, directory, lines, log } = await openDatabaseBehindProxy(t);
     const DATABASE_URL = proxy.connection.connectionString;
     const gateway = await buildGateway({
       config: parseConfig({ ...ENV, DATA_DIR: directory, DATABASE_URL, DRAIN_SPOOL_S: "3600" }),
@@ -124,8 +121,6 @@ describe("a gateway that stops while its database is unreachable", () => {
     assert.ok(!lines.some((line) => line.startsWith("stopped with charges")));
   });
 });
-
-const HOUR_MS = 60 * 60 * 1000;
 
 describe("a gateway whose machine's clock is a day ahead of the database's", () => {
   let database: TestDatabase;

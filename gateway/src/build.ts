@@ -2,7 +2,7 @@
  * Creates ports and settings from the configuration, and calls `assemble`. No other code depends on the implementation
  * behind a port.
  */
-import { createDevelopmentMailSender, createSmtpMailSender, type MailSender } from "./accounts/mail.ts";
+import { createDevelopmentMailSender, createSmtpMailSender, type MailSender } from "./accounts/mail-sender.ts";
 import type { CloseFunction } from "./assemble/assembly-context.ts";
 import type { ExternalInterfaces, Listener } from "./assemble/port-interfaces.ts";
 import { assemble, type ListeningGateway } from "./assemble.ts";
@@ -16,8 +16,8 @@ import { deriveSettingsFromConfig } from "./build/assembly-settings.ts";
 import type { BuildContext, GatewayBuildOptions } from "./build/build-context.ts";
 import { openModelsAndTokenizers } from "./build/catalogue.ts";
 import { openGatewayDatabase } from "./build/database.ts";
+import { type ListenerWithInternalServer, openStartingListener } from "./build/http-listener.ts";
 import { createLimitsFactory } from "./build/limits-factory.ts";
-import { type ListenerWithInternalServer, openStartingListener } from "./build/listener.ts";
 import { openPlane, verifyPlaneDeployment } from "./build/open-plane.ts";
 import { openTracing } from "./build/open-tracing.ts";
 import { openPaymentProvider } from "./build/payments.ts";
@@ -36,7 +36,8 @@ export interface BuiltGateway extends ListeningGateway {
 
 /** Builds a gateway. Waits for an unreachable database, even if it becomes unreachable during the start. */
 export async function buildGateway(options: GatewayBuildOptions): Promise<BuiltGateway> {
-  const { config, clock: machine = systemClock, random = systemRandom() } = options;
+  const { config, clock: machine = systemClock } = options;
+  const random = systemRandom();
   const log = options.log.child({ version: VERSION });
   const time = openDatabaseClock({ machine, log, uncertaintyMsMax: config.clockUncertaintyMsMax });
   const { clock } = time;

@@ -8,7 +8,7 @@ import { accountSettings } from "./accounts/config.ts";
 import { drainSettings } from "./assemble/config.ts";
 import { logSettings, traceSettings } from "./base/config.ts";
 import { readSecretFiles } from "./base/secret-files.ts";
-import type { SettingsDomain, SettingValues, Variables } from "./base/settings.ts";
+import type { EnvironmentVariables, SettingsDomain, SettingValues } from "./base/settings.ts";
 import { databaseSettings } from "./db/config.ts";
 import { dispatchSettings } from "./dispatch/config.ts";
 import { fleetSettings } from "./fleet/config.ts";
@@ -79,7 +79,7 @@ export class ConfigError extends Error {
 }
 
 /** Finds the database's URL for commands that need nothing else: DATABASE_URL, or the content of DATABASE_URL_FILE. */
-export function findDatabaseUrl({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: Variables): string {
+export function findDatabaseUrl({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: EnvironmentVariables): string {
   const given = {
     ...(DATABASE_URL !== "" && { DATABASE_URL }),
     ...(DATABASE_URL_FILE !== "" && { DATABASE_URL_FILE }),
@@ -91,7 +91,7 @@ export function findDatabaseUrl({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: V
   return variables.DATABASE_URL;
 }
 
-export function parseConfig(env: Variables): Config {
+export function parseConfig(env: EnvironmentVariables): Config {
   // An empty variable counts as not set, because container configurations write unset variables that way.
   const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");
   const { variables, mistakes } = readSecretFiles(Object.fromEntries(set), SECRETS);
@@ -107,7 +107,7 @@ export function parseConfig(env: Variables): Config {
 }
 
 /** Checks rules between settings of different folders. */
-function mistakesAcross(variables: Variables, e: Environment | undefined): string[] {
+function mistakesAcross(variables: EnvironmentVariables, e: Environment | undefined): string[] {
   const mistakes: string[] = [];
   if (variables.DATABASE_URL !== undefined && variables.KEY_PEPPER === undefined) {
     mistakes.push(

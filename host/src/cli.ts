@@ -2,51 +2,51 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type CommandTable, JSON_FLAG } from "@tollgate/terminal/command.ts";
-import { completion } from "@tollgate/terminal/completion.ts";
+import { completionCommand } from "@tollgate/terminal/completion.ts";
 import { configDirectory } from "@tollgate/terminal/private-file.ts";
 import { deriveTerminalEnv, runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { openTerminal } from "@tollgate/terminal/terminal.ts";
 import type { PlaneDialer } from "./agent/plane-connection.ts";
 import { systemClock } from "./clock.ts";
 import type { Command, CommandContext } from "./command/command.ts";
-import { doctor } from "./command/doctor/doctor.ts";
-import { earnings } from "./command/earnings.ts";
-import { elect } from "./command/elect/elect.ts";
+import { doctorCommand } from "./command/doctor/doctor.ts";
+import { earningsCommand } from "./command/earnings.ts";
+import { electCommand } from "./command/elect/elect.ts";
 import { explainHostError, PROGRAM_NAME } from "./command/errors.ts";
-import { jobs } from "./command/jobs.ts";
-import { login } from "./command/login.ts";
+import { jobsCommand } from "./command/jobs.ts";
+import { loginCommand } from "./command/login.ts";
 import { openLoginFile } from "./command/login-file.ts";
-import { logout } from "./command/logout.ts";
+import { logoutCommand } from "./command/logout.ts";
 import { thisMachine } from "./command/machine/machine.ts";
-import { market } from "./command/market.ts";
-import { pause, resume } from "./command/pause.ts";
-import { register } from "./command/register.ts";
-import { rename, retire } from "./command/rename-and-retire.ts";
+import { marketCommand } from "./command/market.ts";
+import { pauseCommand, resumeCommand } from "./command/pause.ts";
+import { registerCommand } from "./command/register.ts";
+import { renameCommand, retireCommand } from "./command/rename-and-retire.ts";
 import { createSupervisor } from "./command/service-supervisor.ts";
-import { status } from "./command/status.ts";
+import { statusCommand } from "./command/status.ts";
 import { serviceCommands } from "./command/systemd-service.ts";
-import { tryNode } from "./command/try.ts";
-import { up } from "./command/up/up.ts";
+import { tryNodeCommand } from "./command/try-node.ts";
+import { upCommand } from "./command/up/up.ts";
 import { explainMissingEngines, findEngines } from "./engines/detect-engines.ts";
 
 /** Sorted by when a host needs them. */
 const COMMANDS: Record<string, Command> = {
-  login,
-  register,
-  elect,
-  doctor,
-  up,
-  status,
-  earnings,
-  jobs,
-  market,
-  pause,
-  resume,
-  rename,
-  retire,
-  try: tryNode,
+  login: loginCommand,
+  register: registerCommand,
+  elect: electCommand,
+  doctor: doctorCommand,
+  up: upCommand,
+  status: statusCommand,
+  earnings: earningsCommand,
+  jobs: jobsCommand,
+  market: marketCommand,
+  pause: pauseCommand,
+  resume: resumeCommand,
+  rename: renameCommand,
+  retire: retireCommand,
+  try: tryNodeCommand,
   ...serviceCommands,
-  logout,
+  logout: logoutCommand,
 };
 
 const version = (): string => {
@@ -70,7 +70,7 @@ export const TOLLGATE_HOST_COMMANDS: CommandTable<CommandContext> = {
         { ...command, flags: { ...command.flags, ...JSON_FLAG } },
       ]),
     ),
-    completion: completion(PROGRAM_NAME, () => TOLLGATE_HOST_COMMANDS),
+    completion: completionCommand(PROGRAM_NAME, () => TOLLGATE_HOST_COMMANDS),
   },
   groups: { service: { help: "run as a systemd service: install, uninstall, print" } },
 };

@@ -1,6 +1,6 @@
 /**
  * The messages (frames) between gateway and node. Control frames are JSON that these schemas check. The most frequent
- * kinds (`piece`, `deltas`, `timed`, `vectors`) are binary; codec.ts defines their layout.
+ * kinds (`piece`, `deltas`, `timed`, `vectors`) are binary; frame-codec.ts defines their layout.
  *
  * The frames of one job (* means any number):
  *   gateway: job, piece*            (pieces if the body exceeds one piece, or follows the acceptance)

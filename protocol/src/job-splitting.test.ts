@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { decodeFrame, encodeFrame, FrameError } from "./codec.ts";
+import { decodeFrame, encodeFrame, FrameError } from "./frame-codec.ts";
 import { JOB_PIECE_BYTES } from "./frame-limits.ts";
 import type { Frame, JobHeader } from "./frames.ts";
 import { JobJoiner, splitJob } from "./job-splitting.ts";

@@ -1,5 +1,5 @@
 /** Splits jobs into pieces (in the gateway) and joins them (in the node). */
-import { FrameError } from "./codec.ts";
+import { FrameError } from "./frame-codec.ts";
 import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES } from "./frame-limits.ts";
 import { ChatBody, CompletionBody, EmbeddingBody, type Frame, type JobBody, type JobHeader } from "./frames.ts";
 

@@ -8,15 +8,15 @@ import { createTestDatabaseAccess, testSettings } from "../../gateway/src/assemb
 import { assemble } from "../../gateway/src/assemble.ts";
 import { type NewId, newIds, publicIdSuffix } from "../../gateway/src/base/ids.ts";
 import { noTracing } from "../../gateway/src/base/tracing.ts";
-import type { Gateway } from "../../gateway/src/inference/gateway.ts";
+import type { RequestPathDependencies } from "../../gateway/src/inference/request-path-dependencies.ts";
 import { SWEEP_MIGRATION } from "../../gateway/src/ledger/ledger.ts";
 import { limitsWithLocalFallback } from "../../gateway/src/limits/local-fallback.ts";
 import { openValkeyLimits } from "../../gateway/src/limits/valkey-limits.ts";
 import type { Catalogue } from "../../gateway/src/metering/catalogue.ts";
-import type { Meter } from "../../gateway/src/metering/meter.ts";
+import type { TokenMeter } from "../../gateway/src/metering/token-meter.ts";
 import { openPayoutBatches, type PayoutBatches } from "../../gateway/src/operators/payouts.ts";
+import type { ProviderEvent } from "../../gateway/src/payments/payment-provider.ts";
 import { type PaymentEventResult, processEvent } from "../../gateway/src/payments/process-payment-events.ts";
-import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
 import { SPOT_CHECKS_MIGRATION } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { SimDisk } from "../world/disk.ts";
 import { createProcessClock, type ProcessLifetime } from "../world/process-lifetime.ts";
@@ -36,14 +36,14 @@ export interface Deployment {
   limitsWhenAway: "refuse" | "local";
   payoutHoldDays: number;
   catalogue: () => Catalogue;
-  meter: Meter;
+  meter: TokenMeter;
 }
 
 /** One gateway process. */
 export interface RunningGateway {
   name: string;
   life: ProcessLifetime;
-  gateway: Gateway;
+  gateway: RequestPathDependencies;
   newId: NewId;
   payouts: PayoutBatches;
   /** Handles an event of the payment provider. Resolves when all its effects are committed. */

@@ -2,7 +2,7 @@
  * A simulated node: an agent that speaks the real frames, with an engine that behaves as its kind and the request's
  * script define. The node records what it did with each job, so that the auditor can check charges and blame.
  */
-import { decodeFrame, encodeFrame } from "../../protocol/src/codec.ts";
+import { decodeFrame, encodeFrame } from "../../protocol/src/frame-codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/job-splitting.ts";
 import {

@@ -5,7 +5,7 @@
  */
 import { publicId } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
-import { type PaymentEventContent, type ProviderEvent, toCents } from "../../gateway/src/payments/provider.ts";
+import { type PaymentEventContent, type ProviderEvent, toCents } from "../../gateway/src/payments/payment-provider.ts";
 import { retryUntilDone } from "../stage/retry-until-done.ts";
 import type { WorldParticipants } from "../stage/world-participants.ts";
 import { WORLD_START_MS } from "../world/process-lifetime.ts";

@@ -90,7 +90,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "another node is tried after output reached the client",
-    file: `${DISPATCH}attempt.ts`,
+    file: `${DISPATCH}attempt-state-machine.ts`,
     find: 'return request.reachedClient || request.retriesLeft === 0 ? "end" : "retry";',
     replace: 'return request.retriesLeft === 0 ? "end" : "retry";',
   },
@@ -108,7 +108,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "who left is worked for to the end",
-    file: `${DISPATCH}attempts.ts`,
+    file: `${DISPATCH}attempt-runner.ts`,
     find: '      signal.addEventListener("abort", onAbort);\n',
     replace: "",
   },
@@ -198,7 +198,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "a revoked key is remembered",
-    file: "gateway/src/keys/keys.ts",
+    file: "gateway/src/keys/secret-store.ts",
     find: "broadcast.on(topic, forget);",
     replace: "",
   },

@@ -24,7 +24,7 @@ let missed = 0;
 console.log("| Bug | Noticed by the rule | Worlds |\n|---|---|---|");
 for (const bug of chosen) {
   const { name } = bug;
-  const args = ["--import", "./tools/mutations/plant.ts", "sim/run.ts", ...WORLDS];
+  const args = ["--import", "./tools/mutations/plant-bug.ts", "sim/run.ts", ...WORLDS];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: root,
     encoding: "utf8",

@@ -2,7 +2,7 @@
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
 import { NODE_TOPIC } from "../../gateway/src/db/broadcast.ts";
-import { SECRET_CHANGE_TOPICS } from "../../gateway/src/keys/keys.ts";
+import { SECRET_CHANGE_TOPICS } from "../../gateway/src/keys/secret-store.ts";
 import type { PayoutBatches } from "../../gateway/src/operators/payouts.ts";
 import { CATALOGUE_VERSIONS } from "../actors/catalogue.ts";
 import { simulatePayment } from "../actors/payment-provider.ts";

@@ -4,7 +4,7 @@
  */
 import { publicIdSuffix, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secret-format.ts";
-import type { Meter } from "../../gateway/src/metering/meter.ts";
+import type { TokenMeter } from "../../gateway/src/metering/token-meter.ts";
 import { CATALOGUE_VERSIONS } from "../actors/catalogue.ts";
 import { type ClientObservation, sendRequest } from "../actors/client.ts";
 import { type Deployment, PEPPER, type RunningGateway } from "../actors/gateway.ts";
@@ -54,7 +54,7 @@ export class WorldParticipants {
   readonly payoutHoldDays: number;
   readonly #scripts = new Map<string, AnswerScript>();
 
-  constructor(world: World, plan: Plan, meter: Meter) {
+  constructor(world: World, plan: Plan, meter: TokenMeter) {
     this.world = world;
     this.records = world.store.tables.nodes.records;
     this.limitsWhenAway = plan.limitsWhenAway;

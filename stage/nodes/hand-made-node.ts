@@ -6,8 +6,8 @@
  */
 
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
-import { decodeFrame, encodeFrame } from "../../protocol/src/codec.ts";
-import type { FailedFrame, Frame, JobBody, JobHeader, NodeState, OutputChannel } from "../../protocol/src/frames.ts";
+import { decodeFrame, encodeFrame } from "../../protocol/src/frame-codec.ts";
+import type { FailedFrame, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/job-splitting.ts";
 import {
   gatewaySubject,
@@ -15,8 +15,8 @@ import {
   nodeSubject,
   STATE_REQUEST_SUBJECT,
 } from "../../protocol/src/nats-subjects.ts";
-import type { Host } from "../accounts.ts";
 import type { Stage } from "../base-stage.ts";
+import type { HostAccount } from "../builder-and-host-accounts.ts";
 import { eventually } from "../wait.ts";
 import { type CanaryAnswers, findKnownAnswer } from "./known-answers.ts";
 import { repeatEvery } from "./real-time-pauses.ts";
@@ -73,7 +73,7 @@ export interface NodeRegistration {
 /** Registers a node, chooses its models and gets its credentials. */
 export async function enrolNode(
   stage: Pick<Stage, "baseUrl">,
-  { token }: Pick<Host, "token">,
+  { token }: Pick<HostAccount, "token">,
   { name, models, hardware = {}, agent = "handmade" }: NodeRegistration,
 ): Promise<{ id: string; credentials: Credentials }> {
   const { id } = await must(callNodeApi<{ id: string }>(stage, token, "POST", "/nodes", { name, hardware, agent }));
@@ -83,7 +83,7 @@ export async function enrolNode(
 
 export async function fetchCredentials(
   stage: Pick<Stage, "baseUrl">,
-  { token }: Pick<Host, "token">,
+  { token }: Pick<HostAccount, "token">,
   id: string,
 ): Promise<Credentials> {
   type Minted = { plane_url: string; jwt: string; seed: string; expires_at: number };
@@ -153,9 +153,9 @@ export class HandMadeJob {
   }
 
   /** Sends all texts in one frame. */
-  deltas(texts: string[], channel: OutputChannel = "answer"): void {
+  deltas(texts: string[]): void {
     const { job } = this.header;
-    this.say({ kind: "deltas", deltas: texts.map((text) => ({ job, seq: this.seq++, channel, text })) });
+    this.say({ kind: "deltas", deltas: texts.map((text) => ({ job, seq: this.seq++, channel: "answer", text })) });
   }
 
   vectors(first: number, vectors: Float32Array[]): void {
@@ -175,7 +175,7 @@ export class HandMadeJob {
 
 export class HandMadeNode {
   readonly id: string;
-  readonly host: Host;
+  readonly host: HostAccount;
   readonly line: NatsConnection;
   /** The prompts of all jobs, including the platform's own probes. */
   readonly prompts: string[] = [];
@@ -191,7 +191,7 @@ export class HandMadeNode {
    * Joins the platform and waits until it reports that the node is online or barred (on a busy machine the test may not
    * see it online). With `waits: false`, waits only until the node has sent its state.
    */
-  static async join(stage: Platform, host: Host, traits: HandMadeNodeOptions): Promise<HandMadeNode> {
+  static async join(stage: Platform, host: HostAccount, traits: HandMadeNodeOptions): Promise<HandMadeNode> {
     const { id, credentials } = await enrolNode(stage, host, traits);
     const node = new HandMadeNode(stage, host, id, await connectToPlane(credentials), traits);
     await node.line.flush();
@@ -200,7 +200,13 @@ export class HandMadeNode {
     return node;
   }
 
-  private constructor(stage: Platform, host: Host, id: string, line: NatsConnection, manners: HandMadeNodeOptions) {
+  private constructor(
+    stage: Platform,
+    host: HostAccount,
+    id: string,
+    line: NatsConnection,
+    manners: HandMadeNodeOptions,
+  ) {
     this.#stage = stage;
     this.host = host;
     this.id = id;

@@ -1,9 +1,9 @@
 /** A hand-made node with real credentials and a plain socket, which can break the protocol in any way. */
 import { connect, type Socket } from "node:net";
 import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
-import { decodeFrame, FrameError } from "../../protocol/src/codec.ts";
+import { decodeFrame, FrameError } from "../../protocol/src/frame-codec.ts";
 import type { Frame } from "../../protocol/src/frames.ts";
-import type { Host } from "../accounts.ts";
+import type { HostAccount } from "../builder-and-host-accounts.ts";
 import { type Credentials, enrolNode, type NodeRegistration } from "./hand-made-node.ts";
 
 /** A job that was offered to the node and has not ended. */
@@ -33,7 +33,11 @@ export class RawNode {
   #pongs = 0;
   #wake = (): void => {};
 
-  static async join(stage: { baseUrl: string }, host: Pick<Host, "token">, traits: NodeRegistration): Promise<RawNode> {
+  static async join(
+    stage: { baseUrl: string },
+    host: Pick<HostAccount, "token">,
+    traits: NodeRegistration,
+  ): Promise<RawNode> {
     const { id, credentials } = await enrolNode(stage, host, traits);
     return new RawNode(id, credentials);
   }

@@ -8,7 +8,7 @@ import { chown, mkdir, open, rm } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 
-export interface Disk {
+export interface LimitedDisk {
   readonly path: string;
   /** The reason why the disk cannot be filled; undefined if filling is possible. */
   readonly endless: string | undefined;
@@ -19,10 +19,10 @@ export interface Disk {
 
 const KEEPER = 'read -r _; umount -l "$1"; rm -rf "$1"';
 
-export async function openDisk(
+export async function openLimitedDisk(
   path: string,
   options: { sizeMb: number; owner?: { uid: number; gid: number } | undefined },
-): Promise<Disk> {
+): Promise<LimitedDisk> {
   const { sizeMb, owner } = options;
   await mkdir(path, { recursive: true });
   const endless = mount(path, sizeMb);

@@ -4,18 +4,19 @@
 
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isNatsServerReady } from "../../gateway/src/plane/nats/testing-nats-server.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { createProcess, findFreePort, type Process } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
 
+const SERVER_COUNT = 3;
+
 interface NatsOptions {
   /** "newest", "oldest" (if installed), "debian", or the path of a nats-server. */
   release?: string;
-  size?: number;
 }
 
 export interface Nats {
@@ -45,11 +46,11 @@ interface Place {
 
 const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 
-export async function startNats({ release = "newest", size = 3 }: NatsOptions = {}): Promise<Nats> {
+export async function startNats({ release = "newest" }: NatsOptions = {}): Promise<Nats> {
   const binary = findBinary(release);
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-nats-"));
   const places: Place[] = [];
-  for (let i = 1; i <= size; i++)
+  for (let i = 1; i <= SERVER_COUNT; i++)
     places.push({ name: String(i), port: await findFreePort(), route: await findFreePort() });
   initialise(directory, places);
   const servers = places.map(({ name, port }) =>
@@ -58,7 +59,7 @@ export async function startNats({ release = "newest", size = 3 }: NatsOptions = 
       command: [binary, "-c", `nats-${name}.conf`],
       directory,
       log: join(directory, `nats-${name}.log`),
-      ready: () => greets(port),
+      ready: () => isNatsServerReady(port),
     }),
   );
   const server = (i: number): Process => {
@@ -70,21 +71,21 @@ export async function startNats({ release = "newest", size = 3 }: NatsOptions = 
   const connected = (i: number, from: number): Promise<unknown> =>
     eventually(`${server(i).name} has found the others`, async () => {
       const found = (await server(i).log()).slice(from).matchAll(/Route connection created/g);
-      return [...found].length >= size - 1;
+      return [...found].length >= SERVER_COUNT - 1;
     });
-  if (size > 1) await Promise.all(servers.map((_, i) => connected(i, 0)));
+  await Promise.all(servers.map((_, i) => connected(i, 0)));
   const restart = async (i: number): Promise<void> => {
     const from = (await server(i).log()).length;
     // Stops the server in NATS's "lame duck" mode, in which it sends its clients away a few at a time. Waits for it
     // only 15 s.
     await server(i).end("SIGUSR2", 15_000);
     await server(i).start();
-    if (size > 1) await connected(i, from);
+    await connected(i, from);
   };
   return {
     environment: await readEnvironment(directory),
     version: versionOf(binary),
-    size,
+    size: SERVER_COUNT,
     running: (i) => server(i).running(),
     kill: (i) => server(i).kill(),
     start: (i) => server(i).start(),
@@ -92,7 +93,7 @@ export async function startNats({ release = "newest", size = 3 }: NatsOptions = 
     cont: (i) => server(i).cont(),
     restart,
     async rollingRestart() {
-      for (let i = 0; i < size; i++) await restart(i);
+      for (let i = 0; i < SERVER_COUNT; i++) await restart(i);
     },
     async logs() {
       const entries = servers.map(async ({ name, log }) => [name, await log()] as const);
@@ -137,17 +138,4 @@ function initialise(directory: string, places: Place[]): void {
 async function readEnvironment(directory: string): Promise<Record<string, string>> {
   const lines = (await readFile(join(directory, "gateway.env"), "utf8")).trimEnd().split("\n");
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
-}
-
-/** Returns whether the server on this port is ready; it sends the first message then. */
-function greets(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: "127.0.0.1", port });
-    socket.once("data", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
-    socket.once("close", () => resolve(false));
-  });
 }

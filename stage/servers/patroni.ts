@@ -9,7 +9,7 @@ import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { choosePostgresUser, spawnOptions } from "../../gateway/src/db/embedded/os-user.ts";
+import { choosePostgresUser, spawnOptions } from "../../gateway/src/db/private-postgres/os-user.ts";
 import { createAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import { isOnPath } from "../../tools/install-test-servers.ts";
 import { buildPythonEnvironment, findPythonTool } from "../../tools/python-tools.ts";
@@ -31,12 +31,13 @@ const LAG_BYTES_MAX = 1024 * 1024;
 /** How gateways connect: through HAProxy, or directly to the members with `target_session_attrs=read-write`. */
 export type DatabaseConnectionMode = "haproxy" | "hosts";
 
+const MEMBER_COUNT = 3;
+
 interface ClusterOptions {
   synchronous: boolean;
   entrance: DatabaseConnectionMode;
   /** The folder of PostgreSQL's programs; default: Debian's version 15. */
   programs?: string;
-  members?: number;
 }
 
 interface Member {
@@ -87,7 +88,7 @@ export function explainMissingPatroni(): string | undefined {
 }
 
 export async function startPatroni(options: ClusterOptions): Promise<PatroniCluster> {
-  const { synchronous, entrance, programs = "/usr/lib/postgresql/15/bin", members: count = 3 } = options;
+  const { synchronous, entrance, programs = "/usr/lib/postgresql/15/bin" } = options;
   const patroniCommand = [PYTHON, findPythonTool("patroni") as string];
   const runAs = await choosePostgresUser();
   const directory = await mkdtemp("/tmp/tollgate-patroni-");
@@ -142,7 +143,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
     };
   };
   const members: Member[] = [];
-  for (let i = 1; i <= count; i++) members.push(await newMember(`pg-${i}`));
+  for (let i = 1; i <= MEMBER_COUNT; i++) members.push(await newMember(`pg-${i}`));
 
   /** Returns the cluster's state, as reported by the first member that answers. */
   const states = async (): Promise<MemberState[]> => {
@@ -177,7 +178,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
     await eventually("every member follows the primary", async () => {
       const all = await states();
       const leader = all.find(({ role }) => role === "leader" || role === "master" || role === "primary");
-      if (leader === undefined || all.length < count) return false;
+      if (leader === undefined || all.length < MEMBER_COUNT) return false;
       const others = all.filter((one) => one !== leader);
       const follows = ({ state, timeline, lag }: MemberState): boolean =>
         ["running", "streaming"].includes(state) && timeline === leader.timeline && Number(lag) < LAG_BYTES_MAX;

@@ -6,17 +6,17 @@ import { randomBytes } from "node:crypto";
 import { appendFile, chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/create-cluster.ts";
-import { type ProcessUser, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/os-user.ts";
-import { findBinary, type PostgresBinaries } from "../../gateway/src/db/embedded/postgres-binaries.ts";
-import { serverArguments } from "../../gateway/src/db/embedded/start-or-find-server.ts";
+import { createCluster, SUPERUSER } from "../../gateway/src/db/private-postgres/create-cluster.ts";
+import { type ProcessUser, runToCompletion, spawnOptions } from "../../gateway/src/db/private-postgres/os-user.ts";
+import { findBinary, type PostgresBinaries } from "../../gateway/src/db/private-postgres/postgres-binaries.ts";
+import { serverArguments } from "../../gateway/src/db/private-postgres/start-or-find-server.ts";
 import { createProcess, findFreePort, type Process } from "../killable-process.ts";
-import { type Disk, openDisk } from "./limited-disk.ts";
+import { type LimitedDisk, openLimitedDisk } from "./limited-disk.ts";
 
 export interface PostgresServer {
   readonly name: string;
   readonly port: number;
-  readonly disk: Disk;
+  readonly disk: LimitedDisk;
   readonly process: Process;
   /** Queries as superuser over the server's Unix socket, so that no proxy is in between. */
   query<Row extends object>(sql: string, values?: unknown[], options?: QueryOptions): Promise<Row[]>;
@@ -97,7 +97,7 @@ interface ServerOptions {
 
 export async function createPostgresServer(options: ServerOptions): Promise<PostgresServer> {
   const { name, directory, binaries, runAs, diskMb } = options;
-  const disk = await openDisk(join(directory, name), { sizeMb: diskMb, owner: runAs });
+  const disk = await openLimitedDisk(join(directory, name), { sizeMb: diskMb, owner: runAs });
   const [cluster, port] = [join(disk.path, "cluster"), await findFreePort()];
   const sockets = join(directory, `${name}.socket`);
   await mkdir(sockets, { mode: 0o700 });

@@ -14,7 +14,7 @@
 
 import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, rm } from "node:fs/promises";
-import { choosePostgresUser } from "../../gateway/src/db/embedded/os-user.ts";
+import { choosePostgresUser } from "../../gateway/src/db/private-postgres/os-user.ts";
 import { findPostgresBinaries } from "../../gateway/src/db/testing/postgres-versions.ts";
 import { eventually } from "../wait.ts";
 import { createReplicationManager } from "./postgres-replication-manager.ts";

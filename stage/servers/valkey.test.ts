@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Redis } from "ioredis";
-import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../../gateway/src/limits/testing-limits.ts";
 import { startValkey } from "./valkey.ts";
 
 const skip = findValkeyServer() === undefined && "neither valkey-server nor redis-server is installed";

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../../gateway/src/limits/testing-limits.ts";
 import { createProcess, findFreePort } from "../killable-process.ts";
 
 export interface Valkey {

@@ -9,7 +9,7 @@ const SHELLS = ["bash", "zsh", "fish"] as const;
 const HELP: Record<string, Flag> = { help: { help: "show help" } };
 
 /** The `completion` command. `table` is a function, because the table contains this command itself. */
-export function completion(program: string, table: () => CommandDeclarations): Command<BaseCommandContext> {
+export function completionCommand(program: string, table: () => CommandDeclarations): Command<BaseCommandContext> {
   return {
     help: "print the completion script of a shell",
     args: { SHELL: { help: "which shell", oneOf: SHELLS } },

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Column, formatProperties, formatTable } from "./columns.ts";
 import type { Command, CommandInput, CommandTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { formatHelp } from "./help.ts";
 import { findNearestWord } from "./nearest-word.ts";
 import { parseCommandLine } from "./parse-command-line.ts";
+import { type Column, formatProperties, formatTable } from "./table-format.ts";
 
 const run = async (): Promise<number> => 0;
 const lend: Command = {

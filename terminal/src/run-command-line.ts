@@ -1,7 +1,7 @@
 /** Runs the command of a command line, or prints its help. */
 import type { BaseCommandContext, CommandTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
-import { collectStackTraces, type ExplainError, explainFailure, formatFailureLine } from "./failure.ts";
+import { collectStackTraces, type ExplainError, explainFailure, formatFailureLine } from "./explain-failure.ts";
 import { formatHelp } from "./help.ts";
 import { parseCommandLine } from "./parse-command-line.ts";
 

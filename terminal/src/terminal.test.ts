@@ -37,7 +37,7 @@ test("results are written to standard output, and remarks to standard error", ()
   assert.deepEqual(written, { out: "an answer\n", err: "a remark\n" });
 });
 
-test("a live screen replaces the previous one", () => {
+test("a live screen replaces the previous screen", () => {
   const { process, written } = streams(true);
   const terminal = openTerminal(process, {});
   terminal.draw(["one", "two"]);

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page, Route } from "playwright-core";
-import { openBrowser } from "../../e2e/console/browser.ts";
+import { openBrowser } from "../../e2e/console/console-browser.ts";
 import type { DashboardData } from "./query-dashboard.ts";
 
 const ORIGIN = "http://dashboards.invalid";

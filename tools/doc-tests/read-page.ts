@@ -7,7 +7,7 @@ import createParser, { type Token } from "markdown-it";
 /** The environment that the blocks of a page need. `none`: no block is run. */
 export type PageKind = "platform" | "platform-without-node" | "clone" | "clone-with-database" | "none";
 
-export interface Block {
+export interface CodeBlock {
   language: string;
   text: string;
   /** The line number of the block's fence in the file; the code begins on the next line. */
@@ -22,7 +22,7 @@ export interface Block {
 
 interface Page {
   kind: PageKind;
-  blocks: Block[];
+  blocks: CodeBlock[];
   /** Each mistake begins with its line number. */
   mistakes: string[];
 }
@@ -42,7 +42,7 @@ const LANGUAGES = [...RUN, OUTPUT, "json", "yaml", "text", "ini", "toml", "sql",
 const parser = createParser({ html: true });
 
 /** The blocks that are run, in order. */
-export const selectRunnableBlocks = ({ kind, blocks }: Page): Block[] =>
+export const selectRunnableBlocks = ({ kind, blocks }: Page): CodeBlock[] =>
   kind === "none" ? [] : blocks.filter(({ language, noRun }) => RUN.includes(language) && noRun === undefined);
 
 export function readPage(text: string): Page {
@@ -51,14 +51,14 @@ export function readPage(text: string): Page {
   const kind = header?.[1] ?? "platform";
   if (!KINDS.includes(kind)) mistakes.push(`line 1: "${kind}" is none of the kinds of page: ${KINDS.join(", ")}`);
   if (header !== null && header.index > 0) mistakes.push("line 1: <!-- doctest: … --> has to be the first line");
-  const blocks: Block[] = [];
+  const blocks: CodeBlock[] = [];
   parser.parse(text, {}).forEach((token, i, tokens) => {
     if (token.type !== "fence") return;
     const { mistakes: own, ...block } = blockOf(token);
     mistakes.push(...own.map((mistake) => `line ${block.line}: ${mistake}`));
     if (block.language !== OUTPUT) blocks.push(block);
     else if (isOfRunLanguage(tokens[i - 1])) {
-      (blocks.at(-1) as Block).output = { text: block.text, line: block.line };
+      (blocks.at(-1) as CodeBlock).output = { text: block.text, line: block.line };
     } else mistakes.push(`line ${block.line}: output stands directly after the block that prints it`);
   });
   return { kind: kind as PageKind, blocks, mistakes };
@@ -68,7 +68,7 @@ const languageOf = ({ info }: Token): string => info.trim().split(/\s/, 1)[0] ??
 const isOfRunLanguage = (token: Token | undefined): boolean =>
   token?.type === "fence" && RUN.includes(languageOf(token));
 
-function blockOf(token: Token): Block & { mistakes: string[] } {
+function blockOf(token: Token): CodeBlock & { mistakes: string[] } {
   const language = languageOf(token);
   const { attributes, mistakes } = attributesOf(token.info.trim().slice(language.length));
   const { "no-run": noRun, background } = attributes;

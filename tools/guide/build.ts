@@ -1,7 +1,7 @@
 /** `npm run docs`: builds the docs into docs/dist, where a gateway that runs from these sources finds them. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildSite, writeSite } from "./site.ts";
+import { buildSite, writeSite } from "./build-site.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const files = await buildSite(root);

@@ -6,7 +6,7 @@ import { type Html, html } from "../../gateway/src/site/reference/html-template.
 import { GUIDE_URL } from "../../gateway/src/site/reference/page-frame.ts";
 import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";
 import { REFERENCE_URL, renderInternalApiLinks } from "./reference/navigation-tabs.ts";
-import type { Heading } from "./render.ts";
+import type { Heading } from "./render-markdown.ts";
 
 export const buildGuideUrl = ({ path }: Pick<GuidePage, "path">): string =>
   path === "" ? GUIDE_URL : `${GUIDE_URL}/${path}`;
@@ -15,7 +15,7 @@ export const buildGuideUrl = ({ path }: Pick<GuidePage, "path">): string =>
  * Renders the table of contents with collapsible sections. The section of the shown page is open, and the page's
  * headings are listed below its name.
  */
-export function tableOfContents(shown: GuidePage, headings: Heading[]): Html {
+export function renderTableOfContents(shown: GuidePage, headings: Heading[]): Html {
   const within = headings.filter(({ level }) => level === 2);
   const below = html`\n<ul class="within">${within.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>\n`)}</ul>\n`;
   const link = (page: GuidePage) =>
@@ -36,12 +36,12 @@ ${renderInternalApiLinks()}</div>
 </nav>`;
 }
 
-export function breadcrumbs({ path, section }: GuidePage): Html | string {
+export function renderBreadcrumbs({ path, section }: GuidePage): Html | string {
   if (path === "") return "";
   return html`<p class="crumbs"><a href="${GUIDE_URL}">Guide</a> <span aria-hidden="true">/</span> ${section}</p>\n`;
 }
 
-export function previousAndNextLinks(shown: GuidePage): Html | string {
+export function renderPreviousAndNextLinks(shown: GuidePage): Html | string {
   const at = PAGES.indexOf(shown);
   if (at < 0) return "";
   const link = (page: GuidePage | undefined, rel: "prev" | "next", text: string): Html | string =>

@@ -209,7 +209,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "the record of a request is read with its start as its end",
-    file: `${SRC}history/history.ts`,
+    file: `${SRC}history/request-history.ts`,
     find: 'finished_at as "finishedAt"',
     replace: 'created_at as "finishedAt"',
     test: `${SRC}history/receipts.test.ts`,

@@ -26,7 +26,7 @@ console.log("| Bug | Test file | Test | Result |\n|---|---|---|---|");
 for (const bug of chosen) {
   const { name, test, title } = bug;
   const only = `--test-name-pattern=${title.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}`;
-  const args = ["--import", "./tools/mutations/plant.ts", only, "--test-reporter=tap", test];
+  const args = ["--import", "./tools/mutations/plant-bug.ts", only, "--test-reporter=tap", test];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: root,
     encoding: "utf8",

@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { guidePages } from "../doc-tests/pages.ts";
 import { readCodeTexts } from "./code-texts.ts";
-import { listMessages } from "./messages.ts";
-import { listSentences } from "./sentences.ts";
+import { listSentences } from "./doc-sentences.ts";
+import { listMessages } from "./user-messages.ts";
 
 const DRAWN = { sentences: 40, messages: 40, titles: 70, comments: 40, names: 40 };
 const SOURCES = ["{api,gateway,host,protocol,terminal}/src/**/*.ts", "console/src/**/*.{ts,tsx}"];

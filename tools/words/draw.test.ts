@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readCodeTexts } from "./code-texts.ts";
+import { listSentences } from "./doc-sentences.ts";
 import { pickRandomTexts } from "./draw-sample.ts";
-import { listMessages } from "./messages.ts";
-import { listSentences } from "./sentences.ts";
+import { listMessages } from "./user-messages.ts";
 
 test("reads whole sentences of a page, with links marked, without headings, tables, code blocks and fragments", () => {
   const page = `# A heading of at least five words

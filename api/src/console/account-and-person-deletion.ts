@@ -33,7 +33,7 @@ const DeletionPlan = z.strictObject({
 const AccountDeleted = z.strictObject({ deleted: Id("acc") });
 const PersonDeleted = z.strictObject({ deleted: Id("usr") });
 
-export const deletionAnswerSchemas = { DeletionPlan, AccountDeleted, PersonDeleted };
+export const deletionResponseSchemas = { DeletionPlan, AccountDeleted, PersonDeleted };
 
 const CODE_WORDS = "Where the second factor is on: a code of the authenticator app or a backup code.";
 export const deletionRequestSchemas = {

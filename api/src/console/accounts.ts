@@ -84,7 +84,7 @@ const Session = z.strictObject({
 const SessionList = makeListSchema(Session);
 const SessionsEnded = z.strictObject({ ended: Count.describe("How many sessions were ended.") });
 
-export const accountAnswerSchemas = { Identity, Account, AccountKind, Role, Me, Session, SessionList, SessionsEnded };
+export const accountResponseSchemas = { Identity, Account, AccountKind, Role, Me, Session, SessionList, SessionsEnded };
 
 export const accountRequestSchemas = {
   OpenAccountRequest: {

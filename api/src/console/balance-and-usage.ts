@@ -16,7 +16,7 @@ import {
 } from "../common-schemas.ts";
 import { BUILDER_ENTRY_KINDS } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
-import { PageQuery, SpanFields } from "../list-query-fields.ts";
+import { PageQuery, TimeRangeFields } from "../list-query-fields.ts";
 import { MicrodollarsField } from "../microdollars.ts";
 import { declareRoutes } from "../route-declaration.ts";
 
@@ -24,7 +24,7 @@ import { declareRoutes } from "../route-declaration.ts";
 export const USAGE_GROUPINGS = ["key", "model", "day", "hour", "outcome", "label"] as const;
 
 export const UsageQuery = z.object({
-  ...SpanFields,
+  ...TimeRangeFields,
   by: z.enum(USAGE_GROUPINGS, `must be one of ${USAGE_GROUPINGS.join(", ")}`).default("day"),
   split: z.enum(["key", "model"], 'must be "key" or "model"').optional(),
   key: IdField("key", "must be a key ID (key_…)").optional(),
@@ -116,7 +116,7 @@ const Checkout = z.strictObject({
   amount_micro: Money,
 });
 
-export const moneyAnswerSchemas = {
+export const balanceAndUsageResponseSchemas = {
   Money,
   Balance,
   UsageRow,
@@ -128,7 +128,7 @@ export const moneyAnswerSchemas = {
   Checkout,
 };
 
-export const moneyRequestSchemas = {
+export const balanceAndUsageRequestSchemas = {
   CheckoutRequest: {
     fields: CheckoutFields,
     words: { pack_id: "The ID of a pack.", amount_micro: "Instead of a pack: the amount, in whole cents." },
@@ -160,7 +160,7 @@ const sampleUsage = {
   charge_micro: "5539.450000",
 };
 
-export const moneyRoutes = declareRoutes({
+export const balanceAndUsageRoutes = declareRoutes({
   getBalance: {
     at: "GET /console/api/balance",
     summary: "Get the balance",

@@ -141,7 +141,7 @@ export const StatementRow = z.strictObject({
 });
 const StatementRowList = makeListSchema(StatementRow);
 
-export const creditAnswerSchemas = {
+export const creditResponseSchemas = {
   Credits,
   PaymentMethod,
   SetupPage,

@@ -2,15 +2,15 @@
 import { z } from "zod";
 import { Count, Id, Money, makeListSchema, SAMPLE_TIME, sampleList, Time } from "../common-schemas.ts";
 import { NO_SUCH_REQUEST, refusalsOfCodes } from "../faults.ts";
-import { SpanFields } from "../list-query-fields.ts";
-import { EarningList, Receipt, WithheldList } from "../nodes/answer-schemas.ts";
+import { TimeRangeFields } from "../list-query-fields.ts";
 import { EarningsQuery, NodeField, WithheldQuery } from "../nodes/request-fields.ts";
+import { EarningList, Receipt, WithheldList } from "../nodes/response-schemas.ts";
 import {
   EARNINGS_QUERY_DESCRIPTIONS,
   WITHHELD_EARNINGS_DESCRIPTION,
   WITHHELD_QUERY_DESCRIPTIONS,
 } from "../nodes/routes.ts";
-import { sampleEarnings, sampleReceipt, sampleWithheldEarnings } from "../nodes/sample-answers.ts";
+import { sampleEarnings, sampleReceipt, sampleWithheldEarnings } from "../nodes/sample-responses.ts";
 import { declareRoutes } from "../route-declaration.ts";
 
 /** The ways to group sums of earnings, and to split each sum further. */
@@ -18,7 +18,7 @@ export const EARNINGS_GROUPINGS = ["day", "hour", "node", "model"] as const;
 export const EARNINGS_SPLIT_FIELDS = ["node", "model"] as const;
 
 export const EarningSumsFields = z.object({
-  ...SpanFields,
+  ...TimeRangeFields,
   node: NodeField.optional(),
   by: z.enum(EARNINGS_GROUPINGS, `must be one of ${EARNINGS_GROUPINGS.join(", ")}`).default("day"),
   split: z.enum(EARNINGS_SPLIT_FIELDS, 'must be "node" or "model"').optional(),
@@ -45,7 +45,7 @@ const EarningSumList = makeListSchema(EarningSum, { by: z.enum(EARNINGS_GROUPING
   "every row must have the field that `by` names",
 );
 
-export const earningAnswerSchemas = { EarningSum, EarningSumList };
+export const earningResponseSchemas = { EarningSum, EarningSumList };
 
 export const earningRoutes = declareRoutes({
   listEarnings: {

@@ -22,7 +22,7 @@ const Health = z.strictObject({
     .describe("What this gateway needs and cannot reach. Empty: everything is there."),
 });
 
-export const healthAnswerSchemas = { Health };
+export const healthResponseSchemas = { Health };
 
 export const healthRoutes = declareRoutes({
   getHealth: {

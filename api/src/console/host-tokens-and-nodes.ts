@@ -4,11 +4,11 @@ import { ACTIVE_HOST_TOKENS_MAX } from "../api-limits.ts";
 import { Id, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../common-schemas.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
-import * as nodes from "../nodes/answer-schemas.ts";
 import * as insight from "../nodes/node-activity.ts";
 import { ModelElectionFields, NodeRenameFields } from "../nodes/request-fields.ts";
+import * as nodes from "../nodes/response-schemas.ts";
 import { NODE_PATH_PARAMETER, nodeRoutes } from "../nodes/routes.ts";
-import * as samples from "../nodes/sample-answers.ts";
+import * as samples from "../nodes/sample-responses.ts";
 import { declareRoutes, type Route } from "../route-declaration.ts";
 import { describeSecretCountLimit, SecretNameFields } from "./keys.ts";
 
@@ -29,7 +29,7 @@ const NewHostToken = z.strictObject({
   secret: z.string().describe("The token, `tht_live_<reference>_<secret>`. Shown only once."),
 });
 
-export const hostAnswerSchemas = {
+export const hostResponseSchemas = {
   HostToken,
   HostTokenList,
   NewHostToken,

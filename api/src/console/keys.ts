@@ -126,7 +126,7 @@ const NewApiKey = z.strictObject({
   secret: z.string().describe("The key, `tsk_live_<reference>_<secret>`. Shown only once."),
 });
 
-export const keyAnswerSchemas = { ApiKey, ApiKeyDetail, ApiKeyList, NewApiKey };
+export const keyResponseSchemas = { ApiKey, ApiKeyDetail, ApiKeyList, NewApiKey };
 
 const KEY_WORDS = {
   name: "Display name. Surrounding white space is removed.",

@@ -26,7 +26,7 @@ const LiveLoad = z.strictObject({
 const LiveBalance = Balance.omit({ as_of: true });
 const { as_of: _, ...liveBalance } = sampleBalance;
 
-export const liveAnswerSchemas = { LiveBalance, LiveRequests, LiveLoad };
+export const liveResponseSchemas = { LiveBalance, LiveRequests, LiveLoad };
 
 const STREAM =
   "Server-sent events. Each kind of event is sent once at the start and then whenever it changes, at most once a second. A comment line `: keep-alive` is sent every 15 seconds. The stream ends after five minutes; reconnect then.";

@@ -12,7 +12,7 @@ import {
 } from "../common-schemas.ts";
 import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../enumerations.ts";
 import { refusalsOfCodes } from "../faults.ts";
-import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { RANGE_END_DESCRIPTION, TimeRangeFields } from "../list-query-fields.ts";
 import { ChatRequest } from "../public/request-fields.ts";
 import { declareRoutes } from "../route-declaration.ts";
 
@@ -73,7 +73,7 @@ const MODEL_RANGES = ["24h", "7d", "30d", "90d"] as const;
 
 const PerformanceFields = z.object({
   range: z.enum(MODEL_RANGES, `must be one of ${MODEL_RANGES.join(", ")}`).default("24h"),
-  to: SpanFields.to,
+  to: TimeRangeFields.to,
 });
 
 const Share = z.number().min(0).max(1).nullable();
@@ -108,7 +108,7 @@ const Quote = z.strictObject({
   hold_micro: Money.describe("The most that the request can cost. This amount is held while it runs."),
 });
 
-export const modelAnswerSchemas = { LiveModel, LiveModelList, Model, ModelPerformance, Quote };
+export const modelResponseSchemas = { LiveModel, LiveModelList, Model, ModelPerformance, Quote };
 
 const sampleLive = {
   id: "small-8b",

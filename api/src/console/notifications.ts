@@ -112,7 +112,7 @@ const DeliveryList = makeListSchema(Delivery);
 
 const TestSent = z.strictObject({ sent: z.literal(true) });
 
-export const notificationAnswerSchemas = {
+export const notificationResponseSchemas = {
   NotificationSettings,
   Notification,
   NotificationList,

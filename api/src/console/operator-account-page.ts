@@ -4,7 +4,6 @@ import {
   AccountKind,
   AsOfField,
   Count,
-  Id,
   Money,
   makeListSchema,
   makeSampleId,
@@ -12,12 +11,13 @@ import {
   sampleList,
   Time,
 } from "../common-schemas.ts";
-import { PAYOUT_STATES, TRANSFER_KINDS } from "../enumerations.ts";
+import { TRANSFER_KINDS } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
-import { PageQuery, RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { PageQuery, RANGE_END_DESCRIPTION, TimeRangeFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import { ACCOUNT_NOT_FOUND, ACCOUNT_PATH_PARAMETER } from "./operator-keys.ts";
 import { REQUEST_COUNT_FIELDS } from "./operator-performance.ts";
+import { HostPayout } from "./payouts.ts";
 
 const RANGES = ["24h", "7d", "30d", "90d"] as const;
 
@@ -55,24 +55,9 @@ const AccountStatementRow = z
 const AccountStatement = makeListSchema(AccountStatementRow);
 
 const AccountPayout = z.strictObject({
+  ...HostPayout.shape,
   object: z.literal("account_payout"),
-  payout: Id("pay").describe("The payout batch."),
-  note: z.string(),
-  state: z.enum(PAYOUT_STATES),
-  amount_micro: Money,
-  held_back_micro: Money,
-  set_off_micro: Money,
-  withheld_micro: Money,
-  newly_withheld_micro: Money.describe("The part of `withheld_micro` that was withheld since the previous payout."),
-  own_micro: Money.describe(
-    "Of the earnings that became payable since the previous payout, the part from requests by the host's own owners.",
-  ),
-  created_at: Time,
-  paid_at: Time.nullable(),
-  paid_to: z
-    .string()
-    .nullable()
-    .describe("The payout method when it was marked as paid, masked; null if it is open or there was none."),
+  note: z.string().describe("The operator's note on the payout batch."),
 });
 const AccountPayouts = makeListSchema(AccountPayout, {
   balance: z
@@ -90,7 +75,7 @@ const AccountPayouts = makeListSchema(AccountPayout, {
     .describe("Null for a builder account."),
 });
 
-export const operatorAccountPageAnswerSchemas = {
+export const operatorAccountPageResponseSchemas = {
   AccountActivity,
   AccountStatementRow,
   AccountStatement,
@@ -110,7 +95,7 @@ export const accountPageRoutes = declareRoutes({
     path: ACCOUNT_PATH_PARAMETER,
     query: z.object({
       range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("30d"),
-      to: SpanFields.to,
+      to: TimeRangeFields.to,
     }),
     words: {
       range: "The time range: hours for `24h` and `7d`, UTC days for `30d` and `90d`, the current one included.",

@@ -53,11 +53,11 @@ export const PlatformAccount = z
 const PlatformAccountList = makeListSchema(PlatformAccount);
 const PlatformAccountDetail = z.strictObject({ ...PlatformAccount.shape, ...AsOfField });
 
-export const operatorAccountsAnswerSchemas = {
+export const operatorAccountsResponseSchemas = {
   PlatformAccount,
   PlatformAccountDetail,
   PlatformAccountList,
-  ...keys.operatorKeysAnswerSchemas,
+  ...keys.operatorKeysResponseSchemas,
 };
 
 export const operatorAccountsRequestSchemas = {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { Id, IdField, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../common-schemas.ts";
 import { refusalsOfCodes } from "../faults.ts";
-import { PageFields, SpanFields } from "../list-query-fields.ts";
+import { PageFields, TimeRangeFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import { SearchText } from "./operator-fields.ts";
 
@@ -14,7 +14,7 @@ export const AuditFilter = {
   subject: SearchText.optional(),
   account: IdField("acc", "must be an account ID (acc_…)").optional(),
   outcome: z.enum(AUDIT_OUTCOMES, `must be one of ${AUDIT_OUTCOMES.join(", ")}`).optional(),
-  ...SpanFields,
+  ...TimeRangeFields,
 };
 const WORDS = {
   operator: "Only actions by operators whose email address contains this text, or by `command line`.",
@@ -46,7 +46,7 @@ const OperatorAction = z.strictObject({
 });
 const OperatorActionList = makeListSchema(OperatorAction);
 
-export const operatorAuditAnswerSchemas = { OperatorAction, OperatorActionList };
+export const operatorAuditResponseSchemas = { OperatorAction, OperatorActionList };
 
 export const auditRoutes = declareRoutes({
   listOperatorActions: {

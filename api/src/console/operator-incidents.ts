@@ -37,7 +37,7 @@ const Incidents = z.strictObject({
   data: z.array(Incident),
 });
 
-export const operatorIncidentsAnswerSchemas = { Incident, Incidents };
+export const operatorIncidentsResponseSchemas = { Incident, Incidents };
 
 export const operatorIncidentsRequestSchemas = {
   PostIncidentUpdateRequest: {

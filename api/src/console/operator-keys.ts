@@ -35,7 +35,7 @@ const KeyLimits = z.strictObject({
   ...ownAndDefault,
 });
 
-export const operatorKeysAnswerSchemas = { PlatformKey, PlatformKeyList, KeyLimits };
+export const operatorKeysResponseSchemas = { PlatformKey, PlatformKeyList, KeyLimits };
 
 export const operatorKeysRequestSchemas = {
   KeyLimitsRequest: {

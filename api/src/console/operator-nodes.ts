@@ -13,8 +13,8 @@ import {
 import { NODE_STATES } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageFields, PageQuery } from "../list-query-fields.ts";
-import { ListedNode, Node, NodeStats, SpotCheckList } from "../nodes/answer-schemas.ts";
-import { sampleListedNode, sampleNode, sampleNodeStats, sampleSpotCheck } from "../nodes/sample-answers.ts";
+import { ListedNode, Node, NodeStats, SpotCheckList } from "../nodes/response-schemas.ts";
+import { sampleListedNode, sampleNode, sampleNodeStats, sampleSpotCheck } from "../nodes/sample-responses.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import { ReasonFields, SearchText } from "./operator-fields.ts";
 
@@ -52,7 +52,7 @@ const PlatformNodeDetail = z.strictObject({
   ...AsOfField,
 });
 
-export const operatorNodesAnswerSchemas = { PlatformNode, ListedPlatformNode, PlatformNodeList, PlatformNodeDetail };
+export const operatorNodesResponseSchemas = { PlatformNode, ListedPlatformNode, PlatformNodeList, PlatformNodeDetail };
 
 const sampleOwner = { account: makeSampleId("acc"), account_name: "Barn" };
 const samplePlatformNode = { ...sampleNode, ...sampleOwner };

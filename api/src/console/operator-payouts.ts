@@ -82,7 +82,7 @@ const PayoutDetail = z.strictObject({
   ...AsOfField,
 });
 
-export const operatorPayoutsAnswerSchemas = { Payout, PayoutLine, PayoutList, PayoutDetail };
+export const operatorPayoutsResponseSchemas = { Payout, PayoutLine, PayoutList, PayoutDetail };
 
 export const operatorPayoutsRequestSchemas = {
   CreatePayoutRequest: {

@@ -1,7 +1,7 @@
 /** The platform's performance over a period: load, errors, top spenders, nodes with problems, and money. */
 import { z } from "zod";
 import { AsOfField, Count, Id, Milliseconds, Money, makeSampleId, SAMPLE_TIME, Time } from "../common-schemas.ts";
-import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { RANGE_END_DESCRIPTION, TimeRangeFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import {
   DatabaseHistoryLoss,
@@ -94,7 +94,7 @@ const PlatformPerformance = z.strictObject({
     .describe("Failovers of the last 30 days that lost data. Absent: none did."),
 });
 
-export const operatorPerformanceAnswerSchemas = {
+export const operatorPerformanceResponseSchemas = {
   PlatformPerformance,
   PlatformSlot,
   PlatformModel,
@@ -121,7 +121,7 @@ export const platformPerformanceRoutes = declareRoutes({
     guard: "operator",
     query: z.object({
       range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("24h"),
-      to: SpanFields.to,
+      to: TimeRangeFields.to,
     }),
     words: {
       range:

@@ -1,7 +1,7 @@
 /** The overview of the platform, and its ledger check. */
 import { z } from "zod";
 import { AsOfField, Count, Money, RequestOutcome, SAMPLE_TIME, Time } from "../common-schemas.ts";
-import { SpanFields } from "../list-query-fields.ts";
+import { TimeRangeFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route-declaration.ts";
 
 export const ModelCapacity = z
@@ -80,7 +80,7 @@ const BooksCheck = z.strictObject({
   ),
 });
 
-export const operatorPlatformAnswerSchemas = {
+export const operatorPlatformResponseSchemas = {
   ModelCapacity,
   NodesByState,
   Overview,
@@ -126,7 +126,7 @@ export const platformRoutes = declareRoutes({
     at: "GET /console/api/operator/overview",
     summary: "Get the platform overview",
     guard: "operator",
-    query: z.object(SpanFields),
+    query: z.object(TimeRangeFields),
     words: {
       from: "First hour of the traffic figures: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: one day before `to`; at most 31 days.",
       to: "End of the traffic figures, in the same formats as `from`. Default: now.",

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { Id, Money, makeSampleId, SAMPLE_TIME } from "../common-schemas.ts";
 import { WITHHELD_REASONS } from "../enumerations.ts";
 import { NO_SUCH_REQUEST } from "../faults.ts";
-import { Receipt } from "../nodes/answer-schemas.ts";
-import { sampleReceipt } from "../nodes/sample-answers.ts";
+import { Receipt } from "../nodes/response-schemas.ts";
+import { sampleReceipt } from "../nodes/sample-responses.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import { ATTEMPT_LIST_DESCRIPTION, Request, RequestAttempt, sampleAttempts, sampleRequest } from "./requests.ts";
 
@@ -39,7 +39,7 @@ const PlatformRequest = z
   })
   .describe("A request of any builder. Prompts and outputs are never stored.");
 
-export const operatorRequestsAnswerSchemas = { PlatformRequest, PlatformRequestAttempt };
+export const operatorRequestsResponseSchemas = { PlatformRequest, PlatformRequestAttempt };
 
 export const platformRequestRoutes = declareRoutes({
   getPlatformRequest: {

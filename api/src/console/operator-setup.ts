@@ -37,7 +37,7 @@ const Setup = z.strictObject({
     ),
 });
 
-export const operatorSetupAnswerSchemas = { Setup };
+export const operatorSetupResponseSchemas = { Setup };
 export const operatorSetupRequestSchemas = {
   SetupTicks: { fields: TickedFields, words: { ticked: "All steps that are ticked off from now on." } },
 };

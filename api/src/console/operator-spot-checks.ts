@@ -39,7 +39,7 @@ const PlatformChecks = makeListSchema(NodeChecks, {
     .describe("The same by model, regardless of filters, with the cost of tests of verifiers."),
 });
 
-export const operatorSpotChecksAnswerSchemas = { NodeChecks, ModelChecks, PlatformChecks };
+export const operatorSpotChecksResponseSchemas = { NodeChecks, ModelChecks, PlatformChecks };
 
 const sample = { model: "small-8b", checks: 412, bad: 0, cost_micro: "380.120000" };
 

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { Count, Id, Money, makeSampleId, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { PLATFORM_STATES } from "../enumerations.ts";
-import { Quarantine } from "../nodes/answer-schemas.ts";
+import { Quarantine } from "../nodes/response-schemas.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import { HEALTH_DEPENDENCIES } from "./health.ts";
 
@@ -72,7 +72,7 @@ const Triage = z.strictObject({
     .describe("What waits for a decision: at most 20 of each, quarantines and disputes of the longest standing first."),
 });
 
-export const operatorTriageAnswerSchemas = { Triage };
+export const operatorTriageResponseSchemas = { Triage };
 
 export const triageRoutes = declareRoutes({
   getTriage: {

@@ -6,9 +6,9 @@ import { z } from "zod";
 import { Count, Id, IdField, Money, makeListSchema, makeSampleId, sampleList } from "../common-schemas.ts";
 import { refusalsOfCodes } from "../faults.ts";
 import { PageFields } from "../list-query-fields.ts";
-import { WithheldShare } from "../nodes/answer-schemas.ts";
 import { NodeField } from "../nodes/request-fields.ts";
-import { sampleWithheldEarnings } from "../nodes/sample-answers.ts";
+import { WithheldShare } from "../nodes/response-schemas.ts";
+import { sampleWithheldEarnings } from "../nodes/sample-responses.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import { Reason } from "./operator-fields.ts";
 
@@ -46,7 +46,7 @@ const PlatformWithheldShare = z.strictObject({
 const PlatformWithheldList = makeListSchema(PlatformWithheldShare);
 const Released = z.strictObject({ shares: Count, amount_micro: Money }).describe("What was released by this call.");
 
-export const operatorWithheldAnswerSchemas = { PlatformWithheldShare, PlatformWithheldList, Released };
+export const operatorWithheldResponseSchemas = { PlatformWithheldShare, PlatformWithheldList, Released };
 export const operatorWithheldRequestSchemas = {
   ReleaseWithheldRequest: {
     fields: ReleaseWithheldSharesFields,

@@ -54,7 +54,7 @@ export const HostPayout = z.strictObject({
 });
 const HostPayoutList = makeListSchema(HostPayout);
 
-export const hostPayoutAnswerSchemas = { PayoutMethod, HostPayout, HostPayoutList };
+export const hostPayoutResponseSchemas = { PayoutMethod, HostPayout, HostPayoutList };
 
 export const hostPayoutRequestSchemas = {
   PayoutMethodRequest: {

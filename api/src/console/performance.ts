@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { AsOfField, Count, Id, Milliseconds, SAMPLE_TIME, Time } from "../common-schemas.ts";
 import { refusalsOfCodes } from "../faults.ts";
-import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { RANGE_END_DESCRIPTION, TimeRangeFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import { KeyOrPlayground, PLAYGROUND_KEY_FILTER } from "./playground.ts";
 
@@ -14,7 +14,7 @@ const PerformanceQuery = z.object({
   by: z.enum(PERFORMANCE_BY, `must be one of ${PERFORMANCE_BY.join(", ")}`).default("model"),
   model: z.string().optional(),
   key: KeyOrPlayground.optional(),
-  to: SpanFields.to,
+  to: TimeRangeFields.to,
 });
 
 const Percentiles = z
@@ -59,7 +59,7 @@ const Performance = z.strictObject({
   series: z.array(PerformancePoint).describe("Oldest first. Slots without requests are omitted."),
 });
 
-export const performanceAnswerSchemas = { Performance, PerformanceRow, PerformancePoint };
+export const performanceResponseSchemas = { Performance, PerformanceRow, PerformancePoint };
 
 const sampleFigures = {
   requests: 1204,

@@ -21,7 +21,7 @@ const PlaygroundKey = z.strictObject({
   expires_at: Time.describe("When the key expires. It also ends with the session."),
 });
 
-export const playgroundAnswerSchemas = { PlaygroundKey };
+export const playgroundResponseSchemas = { PlaygroundKey };
 
 export const playgroundRoutes = declareRoutes({
   issuePlaygroundKey: {

@@ -1,10 +1,10 @@
 /** A builder's API calls that the gateway refused. */
 import { z } from "zod";
 import { Count, Id, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../common-schemas.ts";
-import { SpanFields } from "../list-query-fields.ts";
+import { TimeRangeFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route-declaration.ts";
 
-const RefusalsQuery = z.object(SpanFields);
+const RefusalsQuery = z.object(TimeRangeFields);
 
 const KeyNamed = z.strictObject({ id: Id("key"), name: z.string() });
 
@@ -30,7 +30,7 @@ const Refusals = z
 
 const RefusalsList = makeListSchema(Refusals, { from: Time, to: Time, as_of: Time });
 
-export const refusedCallAnswerSchemas = { Refusals, RefusalsList };
+export const refusedCallResponseSchemas = { Refusals, RefusalsList };
 
 export const refusedCallRoutes = declareRoutes({
   listRefusals: {

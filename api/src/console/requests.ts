@@ -16,9 +16,9 @@ import {
 } from "../common-schemas.ts";
 import { ATTEMPT_ENDS, ENDPOINTS, FINISH_REASONS, INSUFFICIENT_CREDIT_REASONS } from "../enumerations.ts";
 import { NO_SUCH_REQUEST, refusalsOfCodes } from "../faults.ts";
-import { PageFields, SpanFields } from "../list-query-fields.ts";
-import { Receipt } from "../nodes/answer-schemas.ts";
-import { sampleReceipt } from "../nodes/sample-answers.ts";
+import { PageFields, TimeRangeFields } from "../list-query-fields.ts";
+import { Receipt } from "../nodes/response-schemas.ts";
+import { sampleReceipt } from "../nodes/sample-responses.ts";
 import { declareRoutes } from "../route-declaration.ts";
 import { KEY_OR_PLAYGROUND_RULE, KeyOrPlayground } from "./playground.ts";
 
@@ -43,7 +43,7 @@ const Whole = z
   .transform(Number);
 
 const RequestsFilter = z.object({
-  ...SpanFields,
+  ...TimeRangeFields,
   model: Names.optional(),
   not_model: Names.optional(),
   key: Keys.optional(),
@@ -65,7 +65,7 @@ export const RequestsQuery = RequestsFilter.extend({
   ...PageFields,
   sort: z.enum(REQUEST_SORT_ORDERS, `must be one of ${REQUEST_SORT_ORDERS.join(", ")}`).default("newest"),
 });
-const UnfundedQuery = z.object(SpanFields);
+const UnfundedQuery = z.object(TimeRangeFields);
 
 export const Request = z
   .strictObject({
@@ -180,7 +180,7 @@ const Unfunded = z.strictObject({
 
 const UnfundedList = makeListSchema(Unfunded, { from: Time, to: Time });
 
-export const requestAnswerSchemas = {
+export const requestResponseSchemas = {
   Request,
   RequestAttempt,
   RequestDetail,

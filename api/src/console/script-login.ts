@@ -56,7 +56,7 @@ const ScriptLogin = z.strictObject({
 
 const ScriptLoginAnswered = z.strictObject({ status: z.enum(["confirmed", "refused"]) });
 
-export const scriptLoginAnswerSchemas = { ScriptLoginStarted, ScriptLoginState, ScriptLogin, ScriptLoginAnswered };
+export const scriptLoginResponseSchemas = { ScriptLoginStarted, ScriptLoginState, ScriptLogin, ScriptLoginAnswered };
 
 export const scriptLoginRequestSchemas = {
   ScriptLoginRequest: {
@@ -76,7 +76,7 @@ const faults = [
   SIGN_IN_REFUSALS.too_many_attempts,
 ];
 
-export const scriptRoutes = declareRoutes({
+export const scriptLoginRoutes = declareRoutes({
   beginScriptLogin: {
     at: `POST ${AUTH}`,
     summary: "Start a login for a script",

@@ -39,7 +39,7 @@ const TwoFactorSetup = z.strictObject({
 });
 const NewBackupCodes = z.strictObject({ backup_codes: BackupCodes });
 
-export const signInAnswerSchemas = {
+export const signInResponseSchemas = {
   SignInMethods,
   SignInStep,
   SignedOut,

@@ -4,9 +4,9 @@ import { declareRoutes } from "../route-declaration.ts";
 import { sampleAccount, sampleIdentity } from "./accounts.ts";
 import { OPENID_REFUSALS } from "./openid-refusals.ts";
 import * as fields from "./sign-in-fields.ts";
-import { signInAnswerSchemas } from "./sign-in-schemas.ts";
+import { signInResponseSchemas } from "./sign-in-schemas.ts";
 
-export { signInAnswerSchemas, signInRequestSchemas } from "./sign-in-schemas.ts";
+export { signInRequestSchemas, signInResponseSchemas } from "./sign-in-schemas.ts";
 
 const AUTH = "/console/api/auth";
 /** Clients wait and retry by themselves if the wait is at most this long. Longer waits are shown to the person. */
@@ -52,7 +52,7 @@ const open = declareRoutes({
     guard: "anyone",
     answer: {
       description: "The available sign-in methods.",
-      json: signInAnswerSchemas.SignInMethods,
+      json: signInResponseSchemas.SignInMethods,
       example: {
         password: true,
         password_reset: true,
@@ -68,7 +68,7 @@ const open = declareRoutes({
     body: { fields: fields.SignUpFields, example: { email: EMAIL, password: PASSWORD, name: "Ada" } },
     answer: {
       description: "The next sign-in step.",
-      json: signInAnswerSchemas.SignInStep,
+      json: signInResponseSchemas.SignInStep,
       example: { status: "signed_in" },
       headers: ["set-cookie"],
     },
@@ -81,7 +81,7 @@ const open = declareRoutes({
     body: { fields: fields.SignInFields, example: { email: EMAIL, password: PASSWORD } },
     answer: {
       description: "The next sign-in step. The session is only in the cookie.",
-      json: signInAnswerSchemas.SignInStep,
+      json: signInResponseSchemas.SignInStep,
       example: { status: "signed_in" },
       headers: ["set-cookie"],
     },
@@ -95,7 +95,7 @@ const open = declareRoutes({
     body: { fields: fields.SecondFactorCodeFields, example: { code: "123456" } },
     answer: {
       description: "Signed in.",
-      json: signInAnswerSchemas.SignInStep,
+      json: signInResponseSchemas.SignInStep,
       example: { status: "signed_in" },
       headers: ["set-cookie"],
     },
@@ -107,7 +107,7 @@ const open = declareRoutes({
     guard: "anyone",
     answer: {
       description: "Also succeeds if nobody was signed in. Ends the session of the cookie, or of a script's token.",
-      json: signInAnswerSchemas.SignedOut,
+      json: signInResponseSchemas.SignedOut,
       headers: ["set-cookie"],
     },
   },
@@ -118,7 +118,7 @@ const open = declareRoutes({
     guard: "anyone",
     answer: {
       description: "The signed-in person, if any.",
-      json: signInAnswerSchemas.CurrentSession,
+      json: signInResponseSchemas.CurrentSession,
       example: { identity: sampleIdentity, accounts: [sampleAccount] },
       headers: ["set-cookie"],
     },
@@ -128,7 +128,7 @@ const open = declareRoutes({
     summary: "Start a sign-in with an OpenID provider",
     guard: "anyone",
     body: { fields: fields.SignInProviderFields, example: { provider: "acme" } },
-    answer: { description: "The provider's URL.", json: signInAnswerSchemas.OpenIdStart, headers: ["set-cookie"] },
+    answer: { description: "The provider's URL.", json: signInResponseSchemas.OpenIdStart, headers: ["set-cookie"] },
     faults: refusals("unknown_provider", "provider_away"),
   },
   finishOpenId: {
@@ -144,7 +144,7 @@ const open = declareRoutes({
     summary: "Request a password reset email",
     guard: "anyone",
     body: { fields: fields.EmailFields, example: { email: EMAIL } },
-    answer: { description: "The email is sent if the address is known.", json: signInAnswerSchemas.LetterSent },
+    answer: { description: "The email is sent if the address is known.", json: signInResponseSchemas.LetterSent },
     faults: refusals("mail_off"),
   },
   resetPassword: {
@@ -153,7 +153,7 @@ const open = declareRoutes({
     description: "Ends all sessions of this person.",
     guard: "anyone",
     body: { fields: fields.PasswordResetFields, example: { token: "the link's token", password: PASSWORD } },
-    answer: { description: "The password is changed.", json: signInAnswerSchemas.PasswordChanged },
+    answer: { description: "The password is changed.", json: signInResponseSchemas.PasswordChanged },
     faults: refusals("bad_token"),
   },
   requestEmailVerification: {
@@ -161,7 +161,7 @@ const open = declareRoutes({
     summary: "Request a confirmation email",
     guard: "anyone",
     body: { fields: fields.EmailFields, example: { email: EMAIL } },
-    answer: { description: "The email is sent if the address is known.", json: signInAnswerSchemas.LetterSent },
+    answer: { description: "The email is sent if the address is known.", json: signInResponseSchemas.LetterSent },
     faults: refusals("mail_off"),
   },
   verifyEmail: {
@@ -169,7 +169,7 @@ const open = declareRoutes({
     summary: "Confirm an email address",
     guard: "anyone",
     body: { fields: fields.EmailVerificationFields, example: { token: "the link's token" } },
-    answer: { description: "The address is confirmed.", json: signInAnswerSchemas.EmailVerified },
+    answer: { description: "The address is confirmed.", json: signInResponseSchemas.EmailVerified },
     faults: refusals("bad_token"),
   },
 });
@@ -183,7 +183,7 @@ const own = declareRoutes({
     body: { fields: fields.PasswordChangeFields, example: { password: PASSWORD, new_password: "another long one" } },
     answer: {
       description: "The password is changed.",
-      json: signInAnswerSchemas.PasswordChanged,
+      json: signInResponseSchemas.PasswordChanged,
       headers: ["set-cookie"],
     },
     faults: refusals("wrong_password"),
@@ -194,7 +194,7 @@ const own = declareRoutes({
     description: "The second factor is required at sign-in after the first code confirms it.",
     guard: "signedIn",
     body: { fields: fields.PasswordConfirmationFields, example: { password: PASSWORD } },
-    answer: { description: "The secret, shown only once.", json: signInAnswerSchemas.TwoFactorSetup },
+    answer: { description: "The secret, shown only once.", json: signInResponseSchemas.TwoFactorSetup },
     faults: refusals("two_factor_on", "wrong_password"),
   },
   confirmTwoFactor: {
@@ -204,7 +204,7 @@ const own = declareRoutes({
     body: { fields: fields.AuthenticatorCodeFields, example: { code: "123456" } },
     answer: {
       description: "The second factor is required from now on.",
-      json: signInAnswerSchemas.TwoFactorEnabled,
+      json: signInResponseSchemas.TwoFactorEnabled,
       headers: ["set-cookie"],
     },
     faults: refusals("two_factor_off", "wrong_code"),
@@ -215,7 +215,7 @@ const own = declareRoutes({
     description: "The old codes stop working.",
     guard: "signedIn",
     body: { fields: fields.PasswordConfirmationFields, example: { password: PASSWORD } },
-    answer: { description: "The codes, shown only once.", json: signInAnswerSchemas.NewBackupCodes },
+    answer: { description: "The codes, shown only once.", json: signInResponseSchemas.NewBackupCodes },
     faults: refusals("two_factor_off", "wrong_password"),
   },
   disableTwoFactor: {
@@ -225,7 +225,7 @@ const own = declareRoutes({
     body: { fields: fields.PasswordConfirmationFields, example: { password: PASSWORD } },
     answer: {
       description: "Sign-in only needs the password again. Also succeeds if two-factor authentication was off.",
-      json: signInAnswerSchemas.TwoFactorDisabled,
+      json: signInResponseSchemas.TwoFactorDisabled,
       headers: ["set-cookie"],
     },
     faults: refusals("wrong_password"),

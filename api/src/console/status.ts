@@ -2,7 +2,7 @@
 import { Status, sampleStatus } from "../public/status.ts";
 import { declareRoutes } from "../route-declaration.ts";
 
-export const statusAnswerSchemas = { Status };
+export const statusResponseSchemas = { Status };
 
 export const statusRoutes = declareRoutes({
   getStatus: {

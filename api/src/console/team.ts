@@ -76,7 +76,7 @@ const InvitedTo = z.strictObject({
 
 const Removed = z.strictObject({ removed: z.literal(true) });
 
-export const teamAnswerSchemas = { Team, TeamMember, TeamEvent, Invitation, NewInvitation, InvitedTo, Removed };
+export const teamResponseSchemas = { Team, TeamMember, TeamEvent, Invitation, NewInvitation, InvitedTo, Removed };
 
 const TOKEN = "The token from the invitation link.";
 

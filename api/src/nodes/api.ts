@@ -3,7 +3,6 @@
 import { Money, RequestOutcome } from "../common-schemas.ts";
 import { NO_SUCH_REQUEST } from "../faults.ts";
 import type { Api } from "../openapi/api-declaration.ts";
-import * as answers from "./answer-schemas.ts";
 import * as insight from "./node-activity.ts";
 import {
   ModelElectionFields,
@@ -11,6 +10,7 @@ import {
   NodeRenameFields,
   TryNodeRequestFields,
 } from "./request-fields.ts";
+import * as answers from "./response-schemas.ts";
 import { nodeRoutes } from "./routes.ts";
 
 const INTRODUCTION = [

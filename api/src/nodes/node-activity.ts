@@ -13,14 +13,14 @@ import {
   Time,
 } from "../common-schemas.ts";
 import { MODEL_KINDS, REQUEST_OUTCOMES } from "../enumerations.ts";
-import { PageFields, RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { PageFields, RANGE_END_DESCRIPTION, TimeRangeFields } from "../list-query-fields.ts";
 import { NodeField } from "./request-fields.ts";
 
 const INSIGHT_RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 
 export const ActivityQuery = z.object({
   range: z.enum(INSIGHT_RANGES, `must be one of ${INSIGHT_RANGES.join(", ")}`).default("24h"),
-  to: SpanFields.to,
+  to: TimeRangeFields.to,
 });
 export const ACTIVITY_QUERY_DESCRIPTIONS = {
   range: "The time range: slots of 5 minutes up to `6h`, then an hour, then a day.",
@@ -92,7 +92,7 @@ export const HostActivity = z.strictObject({
 const JOB_OUTCOMES = REQUEST_OUTCOMES.filter((outcome) => !outcome.startsWith("rate_limit_"));
 export const JobsQuery = z.object({
   ...PageFields,
-  ...SpanFields,
+  ...TimeRangeFields,
   model: z
     .string()
     .regex(/^[\w.:-]{1,100}$/, "must be a model ID")

@@ -1,7 +1,7 @@
 /** Request fields of hosts, for the node API and the console. */
 import { z } from "zod";
 import { IdField } from "../common-schemas.ts";
-import { PageFields, SpanFields } from "../list-query-fields.ts";
+import { PageFields, TimeRangeFields } from "../list-query-fields.ts";
 import { countJsonBytes, isWithinDepth } from "../measure-json.ts";
 import { isPlainText, isStorable, PLAIN_TEXT_RULE, STORABLE_RULE } from "../plain-text.ts";
 
@@ -47,7 +47,7 @@ export const ModelElectionFields = z.object({
 /** A query parameter with a node's ID. */
 export const NodeField = IdField("node", "must be a node ID (node_…)");
 export const WithheldQuery = z.object({ ...PageFields, node: NodeField.optional() });
-export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: NodeField.optional() });
+export const EarningsQuery = z.object({ ...PageFields, ...TimeRangeFields, node: NodeField.optional() });
 
 const TRY_TOKENS_MAX = 512;
 export const TryNodeRequestFields = z.object({

@@ -4,7 +4,6 @@ import { makeSampleId, SAMPLE_TIME, sampleList } from "../common-schemas.ts";
 import { NO_SUCH_REQUEST, refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
 import { declareRoutes } from "../route-declaration.ts";
-import * as answers from "./answer-schemas.ts";
 import * as insight from "./node-activity.ts";
 import {
   EarningsQuery,
@@ -14,7 +13,8 @@ import {
   TryNodeRequestFields,
   WithheldQuery,
 } from "./request-fields.ts";
-import * as samples from "./sample-answers.ts";
+import * as answers from "./response-schemas.ts";
+import * as samples from "./sample-responses.ts";
 
 export const NODE_PATH_PARAMETER = { id: "The node ID, `node_…`." };
 

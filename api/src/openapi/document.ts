@@ -1,7 +1,7 @@
 /** Generates an API's OpenAPI document from its declared routes. */
 import type { z } from "zod";
 import { findAccessRules } from "../guards.ts";
-import type { EventStreamAnswer, Examples, Route } from "../route-declaration.ts";
+import type { EventStreamResponse, Examples, Route } from "../route-declaration.ts";
 import type { Api, NamedRefusals } from "./api-declaration.ts";
 import {
   adaptSchemaForResponses,
@@ -175,12 +175,12 @@ function withExamples(schema: Media["schema"], shown: Examples): Media {
 /**
  * The body of an event stream. OpenAPI treats it as text, so the schemas of its events are added in extension fields.
  */
-function eventMedia(events: EventStreamAnswer, names: Names): Media {
+function eventMedia(events: EventStreamResponse, names: Names): Media {
   const { schema, examples } = withExamples({ type: "string", description: events.description }, events);
   return { schema, ...eventSchemas(events, names), ...(examples !== undefined && { examples }) };
 }
 
-function eventSchemas(events: EventStreamAnswer, names: Names): Omit<Media, "schema"> {
+function eventSchemas(events: EventStreamResponse, names: Names): Omit<Media, "schema"> {
   const { each, named = {} } = events;
   if (each !== undefined) {
     return { "x-event-schema": { anyOf: [{ ...refTo(names, each) }, { $ref: "#/components/schemas/Error" }] } };

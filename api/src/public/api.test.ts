@@ -9,7 +9,7 @@ import { validateFields } from "../validate-fields.ts";
 import { publicApi } from "./api.ts";
 import { ErrorEnvelope, PUBLIC_ERROR_CODES, PUBLIC_REFUSALS } from "./public-error-codes.ts";
 import { publicRoutes } from "./routes.ts";
-import * as samples from "./sample-requests-and-answers.ts";
+import * as samples from "./sample-requests-and-responses.ts";
 
 const document = buildDocument(publicApi);
 const routes = Object.values<Route>(publicRoutes);

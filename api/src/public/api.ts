@@ -1,11 +1,11 @@
 /** The public API: its description, its headers, and its schemas' names in the API document. */
 import type { Api } from "../openapi/api-declaration.ts";
 import type { Header } from "../openapi/openapi-types.ts";
-import * as answers from "./answer-schemas.ts";
 import { IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
 import { ErrorEnvelope, PUBLIC_REFUSALS } from "./public-error-codes.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "./request-fields.ts";
 import { ResponseFormat } from "./response-format.ts";
+import * as answers from "./response-schemas.ts";
 import { publicRoutes } from "./routes.ts";
 import { Status } from "./status.ts";
 

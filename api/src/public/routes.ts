@@ -3,11 +3,11 @@
  */
 import { refusalsOfCodes } from "../faults.ts";
 import { declareRoutes } from "../route-declaration.ts";
-import * as answers from "./answer-schemas.ts";
 import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS, IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
 import { INFERENCE_FAULTS, STREAM_END_ERROR_CODES } from "./public-error-codes.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest } from "./request-fields.ts";
-import * as samples from "./sample-requests-and-answers.ts";
+import * as answers from "./response-schemas.ts";
+import * as samples from "./sample-requests-and-responses.ts";
 import { Status, sampleStatus } from "./status.ts";
 
 const paragraphs = (...texts: string[]): string => texts.join("\n\n");
@@ -60,8 +60,11 @@ export const publicRoutes = declareRoutes({
       headers: [IGNORED_FIELDS_HEADER],
       json: answers.ChatCompletion,
       examples: {
-        answer: { summary: "A completion", value: samples.sampleChatAnswer },
-        reasoning: { summary: "A completion of a model that separates thinking", value: samples.sampleReasoningAnswer },
+        answer: { summary: "A completion", value: samples.sampleChatResponse },
+        reasoning: {
+          summary: "A completion of a model that separates thinking",
+          value: samples.sampleReasoningResponse,
+        },
       },
       events: {
         description: eventsInOrder(
@@ -88,7 +91,7 @@ export const publicRoutes = declareRoutes({
       description: GENERATED,
       headers: [IGNORED_FIELDS_HEADER],
       json: answers.TextCompletion,
-      examples: { answer: { value: samples.sampleCompletionAnswer } },
+      examples: { answer: { value: samples.sampleCompletionResponse } },
       events: {
         description: eventsInOrder("- chunks with `text`", "- one chunk with `finish_reason` and an empty `text`"),
         each: answers.TextCompletionChunk,
@@ -112,7 +115,9 @@ export const publicRoutes = declareRoutes({
       description: "One vector per input.",
       headers: [IGNORED_FIELDS_HEADER],
       json: answers.EmbeddingList,
-      examples: { vectors: { summary: "Shortened to three numbers per vector", value: samples.sampleEmbeddingAnswer } },
+      examples: {
+        vectors: { summary: "Shortened to three numbers per vector", value: samples.sampleEmbeddingResponse },
+      },
     },
     faults: INFERENCE_FAULTS,
   },

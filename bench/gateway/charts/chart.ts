@@ -38,7 +38,7 @@ const STYLE = `text{font:13px system-ui,-apple-system,"Segoe UI",sans-serif}.tit
 @media(prefers-color-scheme:dark){.ground{fill:#14181f;stroke:#313945}.ink{fill:#e6eaf0}.quiet{fill:#a5afbd}.bar{fill:#7d8da3}.pale{fill:#4d5a6c}\
 .ours.bar{fill:#35b39a}.ours.pale{fill:#1f6d5e}.cut{stroke:#14181f}}`;
 
-export function chartSvg({ title, legend, bars }: Chart): string {
+export function renderChartSvg({ title, legend, bars }: Chart): string {
   const longest = lengthOfScale(bars.map(({ parts }) => sum(parts)));
   const top = TOP + (legend.length === 0 ? 0 : LEGEND);
   const height = top + bars.length * ROW + MARGIN / 2;

@@ -4,14 +4,14 @@ import {
   computeCpuPerRequestUs,
   computeMedianFigure,
   countErrors,
-  type Figure,
+  type FigureDefinition,
   figureValues,
   microsecondsToMilliseconds,
   processorsUsedByOthers,
 } from "../result-figures.ts";
 import type { RunResult } from "../result-files.ts";
 import type { ScenarioName } from "../scenarios.ts";
-import { type ChartBar, chartSvg } from "./chart.ts";
+import { type ChartBar, renderChartSvg } from "./chart.ts";
 
 const BEGIN = "<!-- From here to the end of the table by `npm run bench -- charts`. -->";
 const END = "<!-- So far. -->";
@@ -40,9 +40,9 @@ interface Quoted {
   name: string;
   title: string;
   scenario: ScenarioName;
-  gateway: Figure;
+  gateway: FigureDefinition;
   /** The database's share of the figure, if the target uses a database. */
-  database?: Figure;
+  database?: FigureDefinition;
 }
 
 const QUOTED: Quoted[] = [
@@ -130,7 +130,7 @@ function chartOf(result: RunResult, targets: string[], quoted: Quoted): string {
     return { label: labelOf(result, target), parts, figure: figureOf(result, target, quoted), isOurs };
   });
   const legend = quoted.database === undefined ? [] : ["gateway", "its PostgreSQL"];
-  return chartSvg({ title: quoted.title, legend, bars });
+  return renderChartSvg({ title: quoted.title, legend, bars });
 }
 
 interface Parts {

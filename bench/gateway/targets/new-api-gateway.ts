@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { systemClock } from "../../../gateway/src/base/clock.ts";
 import { createErrorLog } from "../../../gateway/src/base/log.ts";
-import { type PrivatePostgres, startPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../../../gateway/src/db/private-postgres.ts";
 import { buildBinaryOnce, buildFromModifiedSources, cacheFolder } from "../../../tools/go-builds.ts";
 import { BenchProcess } from "../bench-process.ts";
 import { FAKE_MODEL } from "../fake-engine.ts";

@@ -11,10 +11,10 @@ import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import pg from "pg";
 import { dollars } from "../../../gateway/src/base/money.ts";
 import { readIfExists } from "../../../gateway/src/base/read-if-exists.ts";
-import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
+import { findPrivatePostgres } from "../../../gateway/src/db/private-postgres.ts";
 import { BenchProcess } from "../bench-process.ts";
-import { type GatewayCommand, gatewayCommand } from "../command.ts";
 import { FAKE_MODEL } from "../fake-engine.ts";
+import { type GatewayCommand, gatewayCommand } from "../gateway-command.ts";
 import { readCommit } from "../result-files.ts";
 import type { ProcessRole, StartTarget, Target, TargetOptions } from "./target.ts";
 

@@ -2,7 +2,7 @@
  * The typed client of the console API: `await call("PATCH /console/api/keys/{id}", { path: { id }, body: { name } })`
  * returns the response, or throws an ApiFault.
  */
-import type { RouteAnswer, RouteRequestArgs } from "@tollgate/api/client-types.ts";
+import type { RouteRequestArgs, RouteResponse } from "@tollgate/api/client-types.ts";
 import { saveBlob } from "../save-text.ts";
 import { ACCOUNT_HEADER } from "./account-header.ts";
 import { parseFault } from "./api-fault.ts";
@@ -13,20 +13,20 @@ import { buildUrl, type ConsoleRoute, type RouteParameters, readRouteMethod, rea
 export const callConsoleApi = <Of extends ConsoleRoute>(
   at: Of,
   ...[sent]: RouteRequestArgs<Of>
-): Promise<RouteAnswer<Of>> => send(at, sent, accountHeader(at));
+): Promise<RouteResponse<Of>> => send(at, sent, accountHeader(at));
 
 /** Like `call`, for routes that builders and hosts share: the path does not show which account is meant. */
 export const callConsoleApiForAccount = <Of extends ConsoleRoute>(
   accountId: string,
   at: Of,
   ...[sent]: RouteRequestArgs<Of>
-): Promise<RouteAnswer<Of>> => send(at, sent, { [ACCOUNT_HEADER]: accountId });
+): Promise<RouteResponse<Of>> => send(at, sent, { [ACCOUNT_HEADER]: accountId });
 
 async function send<Of extends ConsoleRoute>(
   at: Of,
   sent: unknown,
   account: Record<string, string>,
-): Promise<RouteAnswer<Of>> {
+): Promise<RouteResponse<Of>> {
   const { body } = (sent ?? {}) as RouteParameters;
   const headers = { ...account, ...(body !== undefined && { "content-type": "application/json" }) };
   const response = await askGateway(buildUrl(at, sent), {
@@ -35,7 +35,7 @@ async function send<Of extends ConsoleRoute>(
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   if (!response.ok) throw await faultIn(response);
-  return (await response.json()) as RouteAnswer<Of>;
+  return (await response.json()) as RouteResponse<Of>;
 }
 
 /** Downloads a file with the session and the chosen account, and saves it through the browser. */

@@ -4,7 +4,7 @@ import { before, test } from "node:test";
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
 import type { Page } from "playwright-core";
-import type { BrowserSession } from "../browser.ts";
+import type { BrowserSession } from "../console-browser.ts";
 import type { BuilderConsole } from "./open-console.ts";
 
 export function testKeys(open: () => BuilderConsole): void {

@@ -6,9 +6,9 @@ import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { type BrowserSession, waitUntilEqual } from "../browser.ts";
+import { type BrowserSession, waitUntilEqual } from "../console-browser.ts";
 import { runProgram } from "../run-shown-commands.ts";
-import { ADA, type BuilderConsole } from "./open-console.ts";
+import { ADA_SIGN_IN, type BuilderConsole } from "./open-console.ts";
 
 export function testModelsAndRequests(open: () => BuilderConsole): void {
   let platform: Platform;
@@ -100,7 +100,7 @@ export function testModelsAndRequests(open: () => BuilderConsole): void {
   });
 
   test("a drag over the histogram or a selection by keyboard narrows the request list; views are saved by name; new requests appear unless paused", async () => {
-    const ada = await new ConsoleClient(platform).signIn(ADA);
+    const ada = await new ConsoleClient(platform).signIn(ADA_SIGN_IN);
     await chat(firstKey, "Hello");
     await page.goto("/console/requests");
     const rows = page.getByRole("table", { name: "Requests" }).getByRole("row");

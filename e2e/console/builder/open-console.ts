@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { grantCreditAsOperator } from "../accounts.ts";
-import { type BrowserSession, buildConsole, openBrowser, openSession } from "../browser.ts";
+import { type BrowserSession, buildConsole, openBrowser, openSession } from "../console-browser.ts";
+import { grantCreditAsOperator } from "../find-account-and-grant-credit.ts";
 
-export const ADA = { email: "ada@example.com", password: "a long enough password" };
+export const ADA_SIGN_IN = { email: "ada@example.com", password: "a long enough password" };
 const SECRET = /tsk_live_\w{12}_\w{43}/;
 
 export interface BuilderConsole {
@@ -52,7 +52,7 @@ export async function openBuilderConsole(after: (close: () => Promise<void>) => 
   const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
   after(() => browser.close());
   const { page } = browser;
-  await openSession(page, ADA);
+  await openSession(page, ADA_SIGN_IN);
   return {
     platform,
     browser,
@@ -84,7 +84,7 @@ export async function openBuilderConsole(after: (close: () => Promise<void>) => 
 /** Creates the user Ada with an account that has credit, a key and one request. Returns the key. */
 async function startWithOneRequest(platform: Platform, chat: BuilderConsole["chat"]): Promise<string> {
   const ada = new ConsoleClient(platform);
-  await ada.send("POST", "auth/sign-up/email", { ...ADA, name: "Ada" });
+  await ada.send("POST", "auth/sign-up/email", { ...ADA_SIGN_IN, name: "Ada" });
   await ada.send("POST", "accounts", { kind: "builder", name: "Analytical engines" });
   const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
   await grantCreditAsOperator(operator, "Analytical engines", 2);

@@ -6,8 +6,8 @@ import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { grantCreditAsOperator } from "../accounts.ts";
-import { type BrowserSession, copyWithButton, signIn } from "../browser.ts";
+import { type BrowserSession, copyWithButton, signIn } from "../console-browser.ts";
+import { grantCreditAsOperator } from "../find-account-and-grant-credit.ts";
 import { runProgram } from "../run-shown-commands.ts";
 import type { BuilderConsole } from "./open-console.ts";
 

@@ -5,8 +5,8 @@ import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, waitUntilEqual } from "../browser.ts";
-import { formatDollars, parseDollars } from "../money.ts";
+import { type BrowserSession, waitUntilEqual } from "../console-browser.ts";
+import { formatDollars, parseDollars } from "../dollar-amounts.ts";
 import type { BuilderConsole } from "./open-console.ts";
 
 export function testSpending(open: () => BuilderConsole): void {

@@ -10,7 +10,6 @@ import { readLastRecord } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { grantCreditAsOperator } from "../accounts.ts";
 import {
   type BrowserSession,
   buildConsole,
@@ -19,9 +18,10 @@ import {
   NEEDS_CHROMIUM,
   openBrowser,
   waitUntilEqual,
-} from "../browser.ts";
-import { formatDollars, parseDollars } from "../money.ts";
-import { LONG_ANSWER, Playground, scriptMessage, waitForRecordAfter } from "../playground.ts";
+} from "../console-browser.ts";
+import { formatDollars, parseDollars } from "../dollar-amounts.ts";
+import { grantCreditAsOperator } from "../find-account-and-grant-credit.ts";
+import { LONG_ANSWER, Playground, scriptMessage, waitForRecordAfter } from "../playground-page.ts";
 import { runProgram, TOLLGATE_PROGRAM } from "../run-shown-commands.ts";
 
 const SECRET = /tsk_live_\w{12}_\w{43}/;

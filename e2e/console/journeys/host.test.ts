@@ -7,8 +7,8 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import {
@@ -18,7 +18,7 @@ import {
   NEEDS_CHROMIUM,
   openBrowser,
   triggerReload,
-} from "../browser.ts";
+} from "../console-browser.ts";
 import { runHostCommand, startHostCommand } from "../run-shown-commands.ts";
 
 describe("a host's journey", NEEDS_CHROMIUM, () => {

@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { keepModelBusy, sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readHostAccount, waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
-import { keepModelBusy, sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import {
@@ -22,7 +22,7 @@ import {
   signIn,
   triggerReload,
   waitUntilEqual,
-} from "../browser.ts";
+} from "../console-browser.ts";
 
 describe("an operator's journey", NEEDS_CHROMIUM, () => {
   let dataDir: string;

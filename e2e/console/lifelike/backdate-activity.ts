@@ -4,11 +4,11 @@
  * triggers normally forbid that; they are disabled in this transaction.
  */
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
+import { HOUR_MS } from "../../../gateway/src/base/time.ts";
 import { createRandom } from "./demo-traffic.ts";
 import { recomputePerformanceRollups } from "./recompute-performance-rollups.ts";
 
 export const PAST_DAYS = 30;
-const HOUR_MS = 3_600_000;
 /** The newest request is at least this old, so that none ends in the future. */
 const NEWEST_MS = 40_000;
 

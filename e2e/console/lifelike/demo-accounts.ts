@@ -2,7 +2,7 @@
 
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Process } from "@tollgate/stage/killable-process.ts";
-import { startNode } from "@tollgate/stage/nodes/agent.ts";
+import { startNode } from "@tollgate/stage/nodes/start-agent.ts";
 import { ConsoleClient } from "../../console-client.ts";
 
 export const DEMO_USER = { name: "Robin Ellis", email: "robin@example.com", password: "a password for the pictures" };

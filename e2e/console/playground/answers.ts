@@ -7,10 +7,10 @@ import { readLastRecord } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { type BrowserSession, copyWithButton, waitUntilEqual } from "../browser.ts";
-import { formatDollars } from "../money.ts";
-import { LONG_ANSWER, type Playground, scriptMessage, waitForRecordAfter } from "../playground.ts";
-import { checkVisuals } from "../visual/checks.ts";
+import { type BrowserSession, copyWithButton, waitUntilEqual } from "../console-browser.ts";
+import { formatDollars } from "../dollar-amounts.ts";
+import { LONG_ANSWER, type Playground, scriptMessage, waitForRecordAfter } from "../playground-page.ts";
+import { checkVisuals } from "../visual/page-checks.ts";
 import type { OpenPlayground } from "./open-playground.ts";
 
 /** Markdown with every element, and with HTML that must be shown as text. */

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
-import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
+import { waitForFormatSupport } from "@tollgate/stage/nodes/start-agent.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, waitUntilEqual } from "../browser.ts";
-import { LONG_ANSWER, type Playground, scriptMessage } from "../playground.ts";
+import { type BrowserSession, waitUntilEqual } from "../console-browser.ts";
+import { LONG_ANSWER, type Playground, scriptMessage } from "../playground-page.ts";
 import type { OpenPlayground } from "./open-playground.ts";
 
 const RIVER = {

@@ -5,8 +5,8 @@ import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { type BrowserSession, endSession, openBrowser, signIn, waitUntilEqual } from "../browser.ts";
-import { type Playground, scriptMessage } from "../playground.ts";
+import { type BrowserSession, endSession, openBrowser, signIn, waitUntilEqual } from "../console-browser.ts";
+import { type Playground, scriptMessage } from "../playground-page.ts";
 import type { OpenPlayground } from "./open-playground.ts";
 
 export function testKeysAndSessions(open: () => OpenPlayground): void {

@@ -1,9 +1,10 @@
 /** For the tests of the playground: one platform whose node answers as instructed, and one browser on the page. */
+
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, buildConsole, openBrowser, openSession } from "../browser.ts";
-import { Playground } from "../playground.ts";
+import { type BrowserSession, buildConsole, openBrowser, openSession } from "../console-browser.ts";
+import { Playground } from "../playground-page.ts";
 
 export interface OpenPlayground {
   platform: Platform;

@@ -4,20 +4,14 @@
  * time is measured.
  */
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
+import { NEEDS_CHROMIUM, openSecondUser } from "../console-browser.ts";
 import { ALL_PAGES } from "./all-pages.ts";
 import { type TourStop, waitForPage } from "./page-tour.ts";
 import { type Role, readRecordingTime } from "./recording-files.ts";
-import {
-  type HeldResponses,
-  type ReplayedConsole,
-  ROLE_COOKIE,
-  startReplayedConsole,
-  TIME_ZONE,
-} from "./replayed-console.ts";
+import { type HeldResponses, openReplayBeforeTests, ROLE_COOKIE, TIME_ZONE } from "./replayed-console.ts";
 
 /**
  * The maximum sum of all layout shifts of a page load. Stricter than the metric CLS, which only adds up shifts that are
@@ -53,24 +47,14 @@ const twoFrames = (page: Page): Promise<void> =>
   page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
 
 describe("visual: layout shift", NEEDS_CHROMIUM, () => {
-  let replay: ReplayedConsole;
-  let browser: BrowserSession;
-  before(async () => {
-    buildConsole();
-    replay = await startReplayedConsole();
-    browser = await openBrowser({ baseUrl: replay.baseUrl });
-  });
-  after(async () => {
-    await browser?.close();
-    await replay?.close();
-  });
+  const opened = openReplayBeforeTests();
 
   for (const [as, stops] of ALL_PAGES) {
     for (const stop of stops) {
       test(`loading the ${as}'s page ${stop.path} moves no visible element`, async () => {
         for (const { width, height, order, next } of LOADS) {
           let shifts: Shift[] = [];
-          await replay.unlessMissing(async () => {
+          await opened.replay.unlessMissing(async () => {
             shifts = await loadStepwise(as, stop, { width, height, next });
           });
           const sum = shifts.reduce((total, { value }) => total + value, 0);
@@ -93,6 +77,7 @@ describe("visual: layout shift", NEEDS_CHROMIUM, () => {
       next,
     }: { width: number; height: number; next: (held: HeldResponses) => HeldResponses[0] | undefined },
   ): Promise<Shift[]> {
+    const { replay, browser } = opened;
     const { baseUrl } = replay;
     const session = await openSecondUser(browser, { baseUrl, width, height, timeZone: TIME_ZONE });
     const { page, context } = session;

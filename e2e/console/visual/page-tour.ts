@@ -3,8 +3,8 @@
  * them on a platform.
  */
 import type { Page } from "playwright-core";
-import type { BrowserSession } from "../browser.ts";
-import { setScreen } from "./checks.ts";
+import type { BrowserSession } from "../console-browser.ts";
+import { setScreen } from "./page-checks.ts";
 import type { Role } from "./recording-files.ts";
 
 export interface TourContext {

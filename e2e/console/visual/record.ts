@@ -3,9 +3,10 @@
  * looks used for a month, runs every tour (a visit of pages) on it in a browser, and writes the responses into
  * `recorded/`.
  */
+
+import { sendScriptedChat } from "@tollgate/stage/builder-requests.ts";
 import { waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
-import { sendScriptedChat } from "@tollgate/stage/requests.ts";
-import { buildConsole } from "../browser.ts";
+import { buildConsole } from "../console-browser.ts";
 import { DEMO_USER } from "../lifelike/demo-accounts.ts";
 import { LIMITED_KEY } from "../lifelike/demo-traffic.ts";
 import { type LifelikePlatform, openLifelikePlatform } from "../lifelike/lifelike-platform.ts";

@@ -11,8 +11,8 @@ import { addConsoleFileRoutes } from "../../../gateway/src/site/console-files.ts
 import { addReferenceRoutes } from "../../../gateway/src/site/reference/routes.ts";
 import { statusRoutes } from "../../../gateway/src/site/status/routes.ts";
 import type { Status } from "../../../gateway/src/site/status/status-document.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
-import { checkFitOnEveryScreen, checkVisualsOnEveryScreen } from "./checks.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../console-browser.ts";
+import { checkFitOnEveryScreen, checkVisualsOnEveryScreen } from "./page-checks.ts";
 import type { Tour } from "./page-tour.ts";
 import { type RecordedEvent, type RecordedResponse, readRecording, readRecordingTime } from "./recording-files.ts";
 
@@ -22,7 +22,7 @@ export const ROLE_COOKIE = "recorded-role";
 /** Pages send this request to check whether the gateway is reachable. */
 const PROBE = "GET /console/api/auth/methods";
 
-export interface ReplayedConsole {
+interface ReplayedConsole {
   baseUrl: string;
   /**
    * From now on, holds back all API responses except the session's until they are released. If undefined, responses are
@@ -107,22 +107,28 @@ function send({ status, body, events }: RecordedResponse, response: ServerRespon
 const textOf = ({ event, data }: RecordedEvent): string =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 
+/** Opens the replayed console and a browser before the tests of a suite, and closes them afterwards. */
+export function openReplayBeforeTests(): { replay: ReplayedConsole; browser: BrowserSession } {
+  const opened = {} as { replay: ReplayedConsole; browser: BrowserSession };
+  before(async () => {
+    buildConsole();
+    opened.replay = await startReplayedConsole();
+    opened.browser = await openBrowser({ baseUrl: opened.replay.baseUrl });
+  });
+  after(async () => {
+    await opened.browser?.close();
+    await opened.replay?.close();
+  });
+  return opened;
+}
+
 /** Runs one test for each tour, all in the same browser. */
 export function testTours(subject: string, tours: Tour[]): void {
   describe(subject, NEEDS_CHROMIUM, () => {
-    let replay: ReplayedConsole;
-    let browser: BrowserSession;
-    before(async () => {
-      buildConsole();
-      replay = await startReplayedConsole();
-      browser = await openBrowser({ baseUrl: replay.baseUrl });
-    });
-    after(async () => {
-      await browser?.close();
-      await replay?.close();
-    });
+    const opened = openReplayBeforeTests();
     for (const { title, as, visit } of tours) {
       test(title, async () => {
+        const { replay, browser } = opened;
         const { baseUrl } = replay;
         const session = await openSecondUser(browser, { baseUrl, timeZone: TIME_ZONE });
         const { page, context } = session;

@@ -6,9 +6,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { buildConsole, openBrowser, openSecondUser } from "../browser.ts";
+import { buildConsole, openBrowser, openSecondUser } from "../console-browser.ts";
 import { ALL_PAGES } from "./all-pages.ts";
-import { SCREENS } from "./checks.ts";
+import { SCREENS } from "./page-checks.ts";
 import { waitForPage } from "./page-tour.ts";
 import { readRecordingTime } from "./recording-files.ts";
 import { ROLE_COOKIE, startReplayedConsole, TIME_ZONE } from "./replayed-console.ts";

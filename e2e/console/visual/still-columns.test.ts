@@ -3,14 +3,14 @@
  * gets other digits, as many as before, and the page reads them again.
  */
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
+import { NEEDS_CHROMIUM, openSecondUser } from "../console-browser.ts";
 import { ALL_PAGES } from "./all-pages.ts";
 import { waitForPage } from "./page-tour.ts";
 import { readRecordingTime } from "./recording-files.ts";
-import { type ReplayedConsole, ROLE_COOKIE, startReplayedConsole, TIME_ZONE } from "./replayed-console.ts";
+import { openReplayBeforeTests, ROLE_COOKIE, TIME_ZONE } from "./replayed-console.ts";
 
 /** At least the refresh interval of these pages. */
 const REFRESH_MS = 20_000;
@@ -44,22 +44,13 @@ const READ_COLUMNS = `({
 const readColumns = (page: Page): Promise<Columns> => page.evaluate<Columns>(READ_COLUMNS);
 
 describe("visual: columns", NEEDS_CHROMIUM, () => {
-  let replay: ReplayedConsole;
-  let browser: BrowserSession;
-  before(async () => {
-    buildConsole();
-    replay = await startReplayedConsole();
-    browser = await openBrowser({ baseUrl: replay.baseUrl });
-  });
-  after(async () => {
-    await browser?.close();
-    await replay?.close();
-  });
+  const opened = openReplayBeforeTests();
 
   const PAGES = ["/keys", "/host", "/credits", "/operator/accounts"];
   const stops = ALL_PAGES.flatMap(([as, all]) => all.map((stop) => ({ as, stop })));
   for (const { as, stop } of stops.filter(({ stop: { path } }) => PAGES.includes(path))) {
     test(`the columns of the ${as}'s page ${stop.path} stay in place when its figures change`, async () => {
+      const { replay, browser } = opened;
       const { baseUrl } = replay;
       const session = await openSecondUser(browser, { baseUrl, width: 1280, height: 800, timeZone: TIME_ZONE });
       const { page, context } = session;

@@ -1,6 +1,6 @@
 /** Builders that use more than their share of nodes, database writes and records. */
 
-import { makeKey } from "@tollgate/stage/accounts.ts";
+import { makeKey } from "@tollgate/stage/builder-and-host-accounts.ts";
 import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
 import { readResponseParts, readText } from "@tollgate/stage/raw-http.ts";
 import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../attack-strategy.ts";

@@ -1,4 +1,6 @@
 /** Hosts that lie about themselves: about their load, their models, their identity, or their standing. */
+
+import { waitForFirstOutput } from "@tollgate/stage/builder-requests.ts";
 import {
   type Behaviour,
   callNodeApi,
@@ -8,8 +10,7 @@ import {
   type HandMadeNode,
 } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
-import { waitForFirstOutput } from "@tollgate/stage/requests.ts";
-import { encodeFrame } from "../../../protocol/src/codec.ts";
+import { encodeFrame } from "../../../protocol/src/frame-codec.ts";
 import { gatewaySubject, nodeStateSubject } from "../../../protocol/src/nats-subjects.ts";
 import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../attack-strategy.ts";
 import { answerWith, NODE_PAST_PROBATION, passCanaries } from "./uncomputed-answers.ts";

@@ -1,6 +1,6 @@
 /** Builders whose requests harm engines, nodes' records, other builders' waiting times or the gateway's memory. */
 import { connect } from "node:net";
-import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
+import { answerHonestly } from "@tollgate/stage/nodes/node-behaviours.ts";
 import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
 import { convertRequestIdToUuid, readText } from "@tollgate/stage/raw-http.ts";
 import { type Attacker, type AttackStrategy, makeScriptedMessage, userMessage } from "../attack-strategy.ts";

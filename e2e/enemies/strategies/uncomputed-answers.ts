@@ -1,7 +1,8 @@
 /** Hosts that are paid for answers that they did not compute. */
+
+import { readAnswerText } from "@tollgate/stage/builder-requests.ts";
 import type { Behaviour, HandMadeJob } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
-import { readAnswerText } from "@tollgate/stage/requests.ts";
 import { planScriptedAnswer } from "../../../host/src/engines/engine-script.ts";
 import { type Attacker, type AttackStrategy, userMessage } from "../attack-strategy.ts";
 import { solveCanary } from "./canary-solver.ts";

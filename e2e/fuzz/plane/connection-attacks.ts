@@ -2,9 +2,9 @@
 
 import type { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
-import type { Random } from "../random.ts";
+import type { SeededChoices } from "../seeded-choices.ts";
 
-type Misdeed = (random: Random, node: RawNode) => Promise<void>;
+type Misdeed = (random: SeededChoices, node: RawNode) => Promise<void>;
 
 const say = (node: RawNode, text: string): Promise<void> => node.say(Buffer.from(text, "latin1"));
 

@@ -4,7 +4,7 @@
  * gateway/src/dispatch and in ../../hostile/floods.test.ts.
  */
 import { FRAME_RATES } from "../../../gateway/src/dispatch/frame-rates.ts";
-import { HUB_LIMITS, type HubLimits } from "../../../gateway/src/plane/hub/limits.ts";
+import { HUB_LIMITS, type HubLimits } from "../../../gateway/src/plane/hub/hub-limits.ts";
 
 for (const rate of Object.values(FRAME_RATES)) Object.assign(rate, { perSecond: 1e9, burst: 1e9 });
 const lifted: Partial<HubLimits> = { connectsPerSecondMax: 1e9 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame, FrameError } from "../../../protocol/src/codec.ts";
-import { Random } from "../random.ts";
+import { decodeFrame, FrameError } from "../../../protocol/src/frame-codec.ts";
+import { SeededChoices } from "../seeded-choices.ts";
 import { FOREIGN_OUTPUT_WORD, makeMessage, type NodeSituation } from "./node-messages.ts";
 import { type Answer, judgeHonestNodeAnswer, judgeHostileNodeAnswer } from "./plane-fuzz-requests.ts";
 
@@ -17,7 +17,7 @@ const situation = (): NodeSituation => ({
 
 test("a frame depends only on its seed, its index and the node's state, not on frames generated before", () => {
   const made = (seed: number, index: number): string => {
-    const { kind, subject, payload } = makeMessage(new Random(seed, index), situation(), "any");
+    const { kind, subject, payload } = makeMessage(new SeededChoices(seed, index), situation(), "any");
     return `${kind} ${subject} ${Buffer.from(payload).toString("hex")}`;
   };
   const alone = made(7, 400);
@@ -32,7 +32,7 @@ test('the setting "readable" generates only well-formed frames; the setting "any
     let count = 0;
     for (let index = 0; index < 2_000; index++) {
       try {
-        decodeFrame(makeMessage(new Random(1, index), situation(), frames).payload);
+        decodeFrame(makeMessage(new SeededChoices(1, index), situation(), frames).payload);
         count += 1;
       } catch (error) {
         if (!(error instanceof FrameError)) throw error;

@@ -5,10 +5,10 @@
  */
 
 import type { UnfinishedJob } from "@tollgate/stage/nodes/raw-node.ts";
-import { encodeFrame } from "../../../protocol/src/codec.ts";
+import { encodeFrame } from "../../../protocol/src/frame-codec.ts";
 import type { Frame, OutputChannel } from "../../../protocol/src/frames.ts";
-import type { Random } from "../random.ts";
 import { RawJson } from "../raw-json.ts";
+import type { SeededChoices } from "../seeded-choices.ts";
 import { drawRandomValue, drawTrickyText } from "../tricky-values.ts";
 
 /** This word is in all output sent for other nodes' jobs. No client may ever receive it. */
@@ -31,7 +31,7 @@ export interface Message {
 }
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
-type Recipe = (random: Random, situation: NodeSituation) => Omit<Message, "kind">;
+type Recipe = (random: SeededChoices, situation: NodeSituation) => Omit<Message, "kind">;
 
 const RECIPES: { kind: string; weight: number; make: Recipe }[] = [
   { kind: "right", weight: 30, make: (random, here) => toGateway(here, rightStep(random, here)) },
@@ -77,7 +77,7 @@ const READABLE = [
   ...RECIPES.filter(({ kind }) => kind === "right").map((recipe) => ({ ...recipe, weight: 120 })),
 ];
 
-export function makeMessage(random: Random, situation: NodeSituation, frames: "any" | "readable"): Message {
+export function makeMessage(random: SeededChoices, situation: NodeSituation, frames: "any" | "readable"): Message {
   const { kind, make } = random.weighted(frames === "readable" ? READABLE : RECIPES);
   return { kind, ...make(random, situation) };
 }
@@ -93,7 +93,7 @@ const state = ({ node }: NodeSituation, payload: Uint8Array): Omit<Message, "kin
 });
 
 /** The next frame that an honest node would send for one of its jobs. */
-function rightStep(random: Random, { jobs }: NodeSituation): Sendable {
+function rightStep(random: SeededChoices, { jobs }: NodeSituation): Sendable {
   const open = jobs[random.between(0, Math.min(3, Math.max(0, jobs.length - 1)))];
   if (open === undefined) return { kind: "busy", job: unknown(random).job };
   if (!open.accepted) {
@@ -110,25 +110,25 @@ function done(jobs: UnfinishedJob[], open: UnfinishedJob): Sendable {
   return { kind: "done", job: open.job, seq: open.seq, finish: "stop" };
 }
 
-const channelOf = (random: Random): OutputChannel => (random.chance(0.1) ? "reasoning" : "answer");
+const channelOf = (random: SeededChoices): OutputChannel => (random.chance(0.1) ? "reasoning" : "answer");
 
 /**
  * Output that begins with its request's ID (the first 26 characters of the job's ID), so that the fuzz checks notice
  * when a client receives the output of another request.
  */
-function deltaOf(random: Random, open: UnfinishedJob) {
+function deltaOf(random: SeededChoices, open: UnfinishedJob) {
   const text = `[${open.job.slice(0, 26)}]${random.chance(0.2) ? drawTrickyText(random).toWellFormed() : ""}`;
   return { job: open.job, seq: open.seq++, channel: channelOf(random), text };
 }
 
-function severalDeltas(random: Random, here: NodeSituation): Sendable {
+function severalDeltas(random: SeededChoices, here: NodeSituation): Sendable {
   const open = here.jobs.filter(({ accepted, embedding }) => accepted && !embedding);
   if (open.length === 0) return rightStep(random, here);
   return { kind: "deltas", deltas: random.times(1, 30, () => deltaOf(random, random.pick(open))) };
 }
 
 /** A frame about a job, whatever the job's state. */
-function anyStep(random: Random, { job, text, seq: due }: AimedAt): Sendable {
+function anyStep(random: SeededChoices, { job, text, seq: due }: AimedAt): Sendable {
   const seq = due !== undefined && random.chance(0.7) ? due : random.between(0, 5);
   const makers: (() => Sendable)[] = [
     () => ({ kind: "accepted", job }),
@@ -148,7 +148,7 @@ function anyStep(random: Random, { job, text, seq: due }: AimedAt): Sendable {
   return random.pick(makers)();
 }
 
-function wrongSeq(random: Random, { job, text }: AimedAt): Sendable {
+function wrongSeq(random: SeededChoices, { job, text }: AimedAt): Sendable {
   const seq = random.pick([1, 2, 7, 1000, 2 ** 31 - 1, 2 ** 32 - 1]);
   return { kind: "deltas", deltas: [{ job, seq, channel: "answer", text }] };
 }
@@ -160,7 +160,7 @@ interface AimedAt {
   seq?: number;
 }
 
-function own(random: Random, { jobs }: NodeSituation): AimedAt {
+function own(random: SeededChoices, { jobs }: NodeSituation): AimedAt {
   if (jobs.length === 0) return unknown(random);
   const { job } = random.pick(jobs);
   return { job, text: `[${job.slice(0, 26)}]` };
@@ -170,7 +170,7 @@ function own(random: Random, { jobs }: NodeSituation): AimedAt {
  * Returns another node's job, mostly one in flight, with the correct next sequence number, so that only the sender is
  * wrong.
  */
-function foreign(random: Random, { foreign: jobs }: NodeSituation): AimedAt {
+function foreign(random: SeededChoices, { foreign: jobs }: NodeSituation): AimedAt {
   const running = jobs.filter(({ accepted }) => accepted);
   const from = running.length > 0 && random.chance(0.8) ? running : jobs;
   if (from.length === 0) return unknown(random);
@@ -178,14 +178,15 @@ function foreign(random: Random, { foreign: jobs }: NodeSituation): AimedAt {
   return { job, text: FOREIGN_OUTPUT_WORD, seq };
 }
 
-const unknown = (random: Random): AimedAt => ({
+const unknown = (random: SeededChoices): AimedAt => ({
   job: `${random.word(26)}-${random.word(2, "0123456789")}`,
   text: FOREIGN_OUTPUT_WORD,
 });
 
-const anyJob = (random: Random, here: NodeSituation): AimedAt => random.pick([own, foreign, unknown])(random, here);
+const anyJob = (random: SeededChoices, here: NodeSituation): AimedAt =>
+  random.pick([own, foreign, unknown])(random, here);
 
-function anyState(random: Random, { models }: NodeSituation) {
+function anyState(random: SeededChoices, { models }: NodeSituation) {
   const many = random.times(0, random.pick([2, 250]), () => random.word(random.between(1, 40)));
   return {
     protocol: random.pick(["1.0", "1.1", "1.2", "1.999"]),
@@ -204,13 +205,13 @@ const saneState = ({ models }: NodeSituation): Buffer =>
   });
 
 /** Returns the bytes of a frame whose text contains no job ID: a damaged ID could look like that of another job. */
-function bytesOf(random: Random, here: NodeSituation): Buffer {
+function bytesOf(random: SeededChoices, here: NodeSituation): Buffer {
   const { job, text } = anyJob(random, here);
   return encodeFrame(anyStep(random, { job, text: text === FOREIGN_OUTPUT_WORD ? FOREIGN_OUTPUT_WORD : "x" }));
 }
 
 /** Changes, cuts, inserts or repeats bytes of a valid frame. */
-function damage(random: Random, bytes: Buffer): Buffer {
+function damage(random: SeededChoices, bytes: Buffer): Buffer {
   let damaged: Buffer = Buffer.from(bytes);
   for (let left = random.pick([1, 1, 2, 5]); left > 0; left--) {
     const at = random.between(0, Math.max(0, damaged.length - 1));
@@ -229,20 +230,20 @@ function damage(random: Random, bytes: Buffer): Buffer {
   return damaged;
 }
 
-function anyJson(random: Random, kind: number): Buffer {
+function anyJson(random: SeededChoices, kind: number): Buffer {
   const value = JSON.stringify(drawRandomValue(random), (_key, held) =>
     held instanceof RawJson ? Number(held.text) : held,
   );
   return Buffer.concat([Buffer.of(1, kind), Buffer.from(value ?? "")]);
 }
 
-const anyKind = (random: Random): Buffer =>
+const anyKind = (random: SeededChoices): Buffer =>
   Buffer.concat([
     Buffer.of(random.pick([0, 1, 1, 1, 2, 255]), random.between(0, 255)),
     random.bytes(random.between(0, 80)),
   ]);
 
-function gatewaysOwn(random: Random, here: NodeSituation): Sendable {
+function gatewaysOwn(random: SeededChoices, here: NodeSituation): Sendable {
   const { job } = anyJob(random, here);
   const piece = random.bytes(random.between(0, 200));
   if (random.chance(0.5)) return { kind: "cancel", job };
@@ -252,7 +253,7 @@ function gatewaysOwn(random: Random, here: NodeSituation): Sendable {
   return { kind: "job", header: { ...header, ...sizes }, piece };
 }
 
-function vectors(random: Random, { job }: AimedAt): Buffer {
+function vectors(random: SeededChoices, { job }: AimedAt): Buffer {
   const width = random.pick([1, 4, 1024]);
   const values = new Float32Array(width * random.between(1, 4)).fill(0.25);
   const bytes = encodeFrame({
@@ -270,14 +271,14 @@ function vectors(random: Random, { job }: AimedAt): Buffer {
 
 const unit = (): Float32Array => new Float32Array(1024).fill(1 / 32);
 
-function deepJson(random: Random): Buffer {
+function deepJson(random: SeededChoices): Buffer {
   const depth = random.pick([100, 10_000, 60_000]);
   const text = random.pick(["[".repeat(depth), '{"a":'.repeat(depth), `${"[".repeat(depth)}${"]".repeat(depth)}`]);
   return Buffer.concat([Buffer.of(1, random.pick(JSON_KINDS)), Buffer.from(text)]);
 }
 
 /** Frames whose size is near or above the limits. */
-function huge(random: Random, here: NodeSituation): Buffer {
+function huge(random: SeededChoices, here: NodeSituation): Buffer {
   const { job, text } = anyJob(random, here);
   const makers: (() => Buffer)[] = [
     () => Buffer.alloc(random.pick([512 * 1024, 512 * 1024 + 1, 1024 * 1024]), 1),

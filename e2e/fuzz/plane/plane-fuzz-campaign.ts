@@ -6,8 +6,8 @@
 import type { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import { pauseFor } from "@tollgate/stage/nodes/real-time-pauses.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { Random } from "../random.ts";
-import type { Target } from "../target.ts";
+import type { FuzzTarget } from "../fuzz-target.ts";
+import { SeededChoices } from "../seeded-choices.ts";
 import { CONNECTION_ATTACKS } from "./connection-attacks.ts";
 import { type Message, makeMessage } from "./node-messages.ts";
 import {
@@ -53,8 +53,8 @@ export const createEmptyTally = (): CampaignCounts => ({
  * Requests every known text once before the attack, to learn its token counts. They must stay the same during the
  * attack.
  */
-export async function learnTokenCounts(seed: number, target: Target): Promise<TextWithKnownTokenCount[]> {
-  const texts = makeKnownTexts(new Random(seed, KNOWN_SEED_INDEX));
+export async function learnTokenCounts(seed: number, target: FuzzTarget): Promise<TextWithKnownTokenCount[]> {
+  const texts = makeKnownTexts(new SeededChoices(seed, KNOWN_SEED_INDEX));
   return Promise.all(
     texts.map(async ({ text, body }) => {
       const { status, text: got, usage } = await sendChatRequest(target, body);
@@ -69,7 +69,7 @@ interface CampaignOptions {
   /** The range of frames, `from` to `to`. */
   from: number;
   to: number;
-  target: Target;
+  target: FuzzTarget;
   nodes: RawNode[];
   known: TextWithKnownTokenCount[];
   onProgress?: (frames: number) => void;
@@ -92,7 +92,7 @@ export async function runPlaneCampaign(options: CampaignOptions, tally: Campaign
   const asking = [
     ...Array.from({ length: HONEST_NODE_CLIENTS }, (_, i) => requestFromHonestNodes(options, tally, i, () => over)),
     ...Array.from({ length: HOSTILE_NODE_CLIENTS }, (_, i) =>
-      requestFromHostileNodes(options, tally, new Random(seed, -100 - i), () => over),
+      requestFromHostileNodes(options, tally, new SeededChoices(seed, -100 - i), () => over),
     ),
   ];
   await Promise.all([sending, ...asking]);
@@ -113,12 +113,12 @@ async function sendFrames(
     for (let index = first; index < last; index++) {
       const foreign = nodes.flatMap((other) => (other === node ? [] : other.jobs));
       const here = { node: node.id, gateway: node.gateway, jobs: node.jobs, foreign, models: [HOSTILE_NODES_MODEL] };
-      messages.push(makeMessage(new Random(seed, index), here, frames));
+      messages.push(makeMessage(new SeededChoices(seed, index), here, frames));
     }
     await node.publish(messages);
     for (const { kind } of messages) count(tally.byKind, kind);
     tally.frames += messages.length;
-    const random = new Random(seed, -1_000_000 - first);
+    const random = new SeededChoices(seed, -1_000_000 - first);
     if (random.chance(MISDEED_SHARE)) {
       const { kind, commit } = random.weighted(CONNECTION_ATTACKS);
       await commit(random, node);
@@ -149,7 +149,7 @@ async function requestFromHonestNodes(
 async function requestFromHostileNodes(
   { target }: CampaignOptions,
   tally: CampaignCounts,
-  random: Random,
+  random: SeededChoices,
   isOver: () => boolean,
 ): Promise<void> {
   while (!isOver()) {

@@ -4,7 +4,7 @@ import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { parseId } from "../../../gateway/src/base/ids.ts";
 import { assertLedgerAndProcessesIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
-import { INSPECTOR_OPTION, MemoryProbe } from "../memory.ts";
+import { INSPECTOR_OPTION, MemoryProbe } from "../gateway-memory.ts";
 import type { CampaignCounts } from "./plane-fuzz-campaign.ts";
 import { HONEST_NODES_MODEL, HOSTILE_NODES_MODEL } from "./plane-fuzz-requests.ts";
 

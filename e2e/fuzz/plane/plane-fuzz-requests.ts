@@ -4,8 +4,8 @@
  */
 
 import { readText } from "@tollgate/stage/raw-http.ts";
-import type { Random } from "../random.ts";
-import type { Target } from "../target.ts";
+import type { FuzzTarget } from "../fuzz-target.ts";
+import type { SeededChoices } from "../seeded-choices.ts";
 import { FOREIGN_OUTPUT_WORD } from "./node-messages.ts";
 
 export interface Answer {
@@ -30,7 +30,7 @@ interface Content {
   vendor_reasoning_content?: string;
 }
 
-export async function sendChatRequest(target: Target, body: object): Promise<Answer> {
+export async function sendChatRequest(target: FuzzTarget, body: object): Promise<Answer> {
   const response = await fetch(`http://127.0.0.1:${target.port}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${target.key}`, "content-type": "application/json" },
@@ -61,7 +61,7 @@ export interface TextWithKnownTokenCount {
 export const HONEST_NODES_MODEL = "tiny-3b";
 export const HOSTILE_NODES_MODEL = "small-8b";
 
-export function makeKnownTexts(random: Random): Omit<TextWithKnownTokenCount, "usage">[] {
+export function makeKnownTexts(random: SeededChoices): Omit<TextWithKnownTokenCount, "usage">[] {
   return Array.from({ length: 24 }, (_, i) => {
     const text = random.times(1, 60, () => random.word(random.between(1, 9))).join(" ");
     const content = `#script ${JSON.stringify({ text })}`;
@@ -84,7 +84,7 @@ export function judgeHonestNodeAnswer(known: TextWithKnownTokenCount, answer: An
   return costs ? undefined : `an honest answer was counted as ${JSON.stringify(usage)}`;
 }
 
-export const makeHostileNodeRequest = (random: Random): object => ({
+export const makeHostileNodeRequest = (random: SeededChoices): object => ({
   model: HOSTILE_NODES_MODEL,
   messages: [{ role: "user", content: random.word(random.between(1, 30)) }],
   max_tokens: random.pick([1, 100, 1_000, 1_000]),

@@ -1,5 +1,5 @@
 /** A complete fuzzing run: quiet traffic first, then hostile frames, and all checks at the end. */
-import type { MemoryUse } from "../memory.ts";
+import type { MemoryUse } from "../gateway-memory.ts";
 import { type CampaignCounts, createEmptyTally, learnTokenCounts, runPlaneCampaign } from "./plane-fuzz-campaign.ts";
 import type { PlaneFuzzPlatform } from "./plane-fuzz-platform.ts";
 import type { TextWithKnownTokenCount } from "./plane-fuzz-requests.ts";

@@ -3,7 +3,7 @@
  * same seed makes the same frames, but their jobs depend on when the gateway offers jobs.
  */
 import { parseArgs } from "node:util";
-import { formatMemory, type MemoryUse } from "../memory.ts";
+import { formatMemory, type MemoryUse } from "../gateway-memory.ts";
 import { formatPlaneTally } from "./plane-fuzz-campaign.ts";
 import { openPlaneFuzzPlatform } from "./plane-fuzz-platform.ts";
 import { findViolations, runCampaign } from "./run-with-checks.ts";

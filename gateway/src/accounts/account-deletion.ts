@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { publicId } from "../base/ids.ts";
 import { formatExactMicrodollars, type Pico } from "../base/money.ts";
-import { ACCOUNT_KINDS } from "../base/states.ts";
+import { ACCOUNT_KINDS } from "../base/stored-enumerations.ts";
 import { ACCOUNT_TOPIC, sendBroadcast, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";

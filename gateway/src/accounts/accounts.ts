@@ -4,7 +4,7 @@ import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
-import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
+import { ACCOUNT_KINDS, type AccountKind } from "../base/stored-enumerations.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { MEMBERS_SQL } from "./team-rows.ts";

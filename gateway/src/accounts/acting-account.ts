@@ -3,7 +3,7 @@
  * account. Otherwise the identity's only active account of that kind is used.
  */
 import type { Uuid } from "../base/ids.ts";
-import type { AccountKind } from "../base/states.ts";
+import type { AccountKind } from "../base/stored-enumerations.ts";
 import type { Membership } from "./accounts.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { SessionSignatureReplacer } from "./session-signature-replacer.ts";
 import { type RefusalReason, SignInRefusal } from "./sign-in-refusals.ts";
 
 /** The browser or client on whose behalf the library is called. */
-export interface Caller {
+export interface AuthCaller {
   cookie: string | undefined;
   address: string;
   userAgent: string | undefined;
@@ -26,7 +26,7 @@ export interface AuthAnswer {
   cookies: string[];
 }
 
-export type AuthLibraryCall = (caller: Caller, question: Question) => Promise<AuthAnswer>;
+export type AuthLibraryCall = (caller: AuthCaller, question: Question) => Promise<AuthAnswer>;
 
 /** An error of the library that is not in our error catalogue. Unless the caller handles it, it is a bug. */
 export class UnknownAuthError extends Error {

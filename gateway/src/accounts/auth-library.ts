@@ -12,6 +12,7 @@ import type { NewId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import { isRetryableDatabaseError } from "../db/errors.ts";
+import type { AccountEmailSender } from "./account-emails.ts";
 import {
   AUTH_PATH,
   CHALLENGE_PATH,
@@ -20,7 +21,6 @@ import {
   chooseAuthOrigin,
 } from "./better-auth-constants.ts";
 import type { DatabaseErrorCapture } from "./database-error-capture.ts";
-import type { AccountEmailSender } from "./emails.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
 import { invalidateEmailedLinks } from "./sessions.ts";

@@ -10,8 +10,8 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccounts } from "./accounts.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
 import { SignInRefusal } from "./sign-in-refusals.ts";
-import { cheapHash } from "./testing/cheap-hash.ts";
-import { beginSession } from "./testing/session.ts";
+import { cheapPasswordHash } from "./testing/cheap-password-hash.ts";
+import { insertSession } from "./testing/insert-session.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PASSWORD = "correct horse battery";
@@ -27,7 +27,7 @@ const open = (more: Partial<IdentitiesOptions> = {}): Promise<Identities> =>
     log: createLog("silent"),
     secret,
     publicUrl: undefined,
-    passwordHash: cheapHash,
+    passwordHash: cheapPasswordHash,
     ...more,
   });
 
@@ -90,7 +90,7 @@ test("passwords are hashed at the full cost of scrypt, unless a test lowers it",
 
 test("the test helper's session equals a session created by signing in", async () => {
   const identityId = await make("inserted@example.test");
-  const { name, value } = await beginSession({ pool: database.pool, newId, secret }, { identityId });
+  const { name, value } = await insertSession({ pool: database.pool, newId, secret }, { identityId });
   const signedIn = await signIn(identities, "inserted@example.test");
   assert.equal(signedIn.cookies.find((line) => line.startsWith(`${name}=`))?.split("=")[0], name);
   const [inserted, entered] = [
@@ -99,7 +99,7 @@ test("the test helper's session equals a session created by signing in", async (
   ];
   assert.notEqual(inserted?.sessionId, entered?.sessionId);
   assert.deepEqual({ ...inserted, sessionId: "" }, { ...entered, sessionId: "" });
-  const forged = await beginSession({ pool: database.pool, newId, secret: `${secret}!` }, { identityId });
+  const forged = await insertSession({ pool: database.pool, newId, secret: `${secret}!` }, { identityId });
   assert.equal(await identities.session(new Headers({ cookie: `${forged.name}=${forged.value}` })), undefined);
 });
 

@@ -10,10 +10,10 @@ import { z } from "zod";
 import { type NewId, parseId, publicId, type Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
+import type { AccountEmailSender } from "./account-emails.ts";
 import { Account } from "./accounts.ts";
 import type { AttemptLimits } from "./attempt-limits.ts";
 import { buildConsoleTokenLink } from "./console-token-link.ts";
-import type { AccountEmailSender } from "./emails.ts";
 import { type Actor, countTeamMembers, findMemberRole, lockAccountIfOwner, recordTeamEvent } from "./team-rows.ts";
 
 const SECRET_BYTES = 32;

@@ -2,7 +2,7 @@
 import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid-refusals.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptLimits, groupAddressByNetwork } from "./attempt-limits.ts";
-import { type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
+import { type AuthCaller, type AuthLibraryCall, UnknownAuthError } from "./auth-library-call.ts";
 import type { OidcProvider } from "./oidc.ts";
 import { logOpenIdRefusal } from "./openid-refused.ts";
 import { makeSignInResult } from "./sign-in.ts";
@@ -14,11 +14,11 @@ export interface OpenIdSignIn {
   /** The configured providers, for the sign-in page. */
   providers: { id: string; name: string }[];
   /** Starts a sign-in. Returns the provider's URL for the browser. */
-  begin(providerId: string, caller: Caller): Promise<{ url: string; cookies: string[] }>;
+  begin(providerId: string, caller: AuthCaller): Promise<{ url: string; cookies: string[] }>;
   finish(
     providerId: string,
     query: URLSearchParams,
-    caller: Caller,
+    caller: AuthCaller,
   ): Promise<{ outcome: OpenIdOutcome; cookies: string[] }>;
 }
 

@@ -75,7 +75,7 @@ test("the last operator cannot be removed, not even by two concurrent commands",
   assert.equal((await listOperators(database.pool)).length, 1);
 });
 
-test("resetting a lost second factor succeeds once, and then fails because there is none", async () => {
+test("resetting a lost second factor succeeds once, and then fails because no second factor is left", async () => {
   await resetSecondFactor(database.pool, "ada@example.test");
   assert.deepEqual(
     (await listOperators(database.pool)).map(({ hasSecondFactor }) => hasSecondFactor),

@@ -1,6 +1,6 @@
 /**
  * Hashes passwords with scrypt. One hash takes 100 ms of CPU time, which slows guessing from a stolen table. Most tests
- * use a cheaper hash (testing/cheap-hash.ts).
+ * use a cheaper hash (testing/cheap-password-hash.ts).
  */
 export interface PasswordHash {
   hash(password: string): Promise<string>;

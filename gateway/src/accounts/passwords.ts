@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptLimits, groupAddressByNetwork } from "./attempt-limits.ts";
-import type { AuthLibraryCall, Caller } from "./auth-library-call.ts";
+import type { AuthCaller, AuthLibraryCall } from "./auth-library-call.ts";
 import type { SessionSignatureReplacer } from "./session-signature-replacer.ts";
 import { invalidateEmailedLinks } from "./sessions.ts";
 import { SignInRefusal } from "./sign-in-refusals.ts";
@@ -13,22 +13,22 @@ export interface Passwords {
    * Emails a link for a new password if the address is registered. Returns before the lookup, so that the response does
    * not reveal whether it is.
    */
-  requestReset(email: string, caller: Caller): Promise<void>;
+  requestReset(email: string, caller: AuthCaller): Promise<void>;
   /**
    * Sets a new password with the token of an emailed link, which works once. Ends every session and every other link of
    * the identity.
    */
-  reset(fields: { token: string; password: string }, caller: Caller): Promise<void>;
+  reset(fields: { token: string; password: string }, caller: AuthCaller): Promise<void>;
   /**
    * Sets a new password with the current one. Ends every other session and every emailed link. The current session gets
    * a new cookie.
    */
   change(
     fields: { password: string; newPassword: string },
-    by: { identityId: Uuid; caller: Caller },
+    by: { identityId: Uuid; caller: AuthCaller },
   ): Promise<{ cookies: string[] }>;
-  requestVerification(email: string, caller: Caller): Promise<void>;
-  verify(token: string, caller: Caller): Promise<void>;
+  requestVerification(email: string, caller: AuthCaller): Promise<void>;
+  verify(token: string, caller: AuthCaller): Promise<void>;
   /** Resolves when no email is in flight. */
   idle(): Promise<void>;
 }
@@ -47,7 +47,7 @@ interface PasswordsOptions {
 export function openPasswordService({ pool, ask, attempts, log, canMail, resigning }: PasswordsOptions): Passwords {
   const inFlight = new Set<Promise<unknown>>();
   /** Sends a link in the background, so that the response time does not reveal whether the address is registered. */
-  const mail = async (path: string, email: string, caller: Caller): Promise<void> => {
+  const mail = async (path: string, email: string, caller: AuthCaller): Promise<void> => {
     if (!canMail) throw new SignInRefusal("mail_off");
     await attempts.take("lettersFromAddress", groupAddressByNetwork(caller.address));
     await attempts.take("lettersToEmail", email.toLowerCase());

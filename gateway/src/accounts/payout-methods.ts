@@ -8,7 +8,7 @@ import { UnreachableError } from "../base/dependency.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { publicId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
-import { PAYOUT_METHODS, type PayoutMethodKind } from "../base/states.ts";
+import { PAYOUT_METHODS, type PayoutMethodKind } from "../base/stored-enumerations.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { MEMBERS_SQL } from "./team-rows.ts";

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { UnreachableError } from "../base/dependency.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
-import { SCRIPT_ACCESS, type ScriptAccess } from "../base/states.ts";
+import { SCRIPT_ACCESS, type ScriptAccess } from "../base/stored-enumerations.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { type AttemptLimits, groupAddressByNetwork } from "./attempt-limits.ts";
 import type { SignedInPerson } from "./signed-in-person.ts";

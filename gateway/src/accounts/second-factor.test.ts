@@ -10,14 +10,14 @@ import { enableRowValidation } from "../db/rows.ts";
 import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
 import { ATTEMPT_RULES, openAttemptLimits } from "./attempt-limits.ts";
 import { openAuthLibrary } from "./auth-library.ts";
-import { type AuthLibraryCall, type Caller, createAuthLibraryCall } from "./auth-library-call.ts";
+import { type AuthCaller, type AuthLibraryCall, createAuthLibraryCall } from "./auth-library-call.ts";
 import { createIdentity } from "./create-identity.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
 import { openPasswordService, type Passwords } from "./passwords.ts";
 import { openSignInService, type SignInService } from "./sign-in.ts";
 import { SignInRefusal } from "./sign-in-refusals.ts";
-import { cheapHash } from "./testing/cheap-hash.ts";
-import { totp } from "./testing/totp.ts";
+import { computeAuthenticatorCode } from "./testing/authenticator-codes.ts";
+import { cheapPasswordHash } from "./testing/cheap-password-hash.ts";
 import { openSecondFactors, type SecondFactors } from "./two-factor.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -66,7 +66,7 @@ async function openGateway(): Promise<Gateway> {
     emails: undefined,
     verifyEmails: false,
     providers: [],
-    passwordHash: cheapHash,
+    passwordHash: cheapPasswordHash,
   });
   await auth.$context;
   const asked = createAuthLibraryCall(async () => auth, witness);
@@ -85,7 +85,7 @@ async function openGateway(): Promise<Gateway> {
 
 /** Gives every guess another address, so that only the count per identity can stop it. */
 let callers = 0;
-const from = (cookies: string[] = []): Caller => ({
+const from = (cookies: string[] = []): AuthCaller => ({
   cookie: cookies.map((line) => line.split(";")[0]).join("; "),
   address: `10.${callers >> 16}.${(callers >> 8) & 255}.${callers++ & 255}`,
   userAgent: "test",
@@ -94,14 +94,14 @@ const from = (cookies: string[] = []): Caller => ({
 async function person() {
   const email = `person-${newId()}@example.test`;
   const identityId = await createIdentity(
-    { pool: database.pool, newId, passwordHash: cheapHash },
+    { pool: database.pool, newId, passwordHash: cheapPasswordHash },
     { email, password: PASSWORD, name: "A person", operator: false },
   );
   const { signIn, twoFactor } = gateways[0];
   const { cookies } = await signIn.enter({ email, password: PASSWORD, remember: true }, from());
   const by = { identityId, caller: from(cookies) };
   const { secret: shared, backupCodes } = await twoFactor.begin(PASSWORD, by);
-  const confirmed = await twoFactor.confirm(totp(shared), by);
+  const confirmed = await twoFactor.confirm(computeAuthenticatorCode(shared), by);
   return { email, identityId, secret: shared, backupCodes, session: confirmed.cookies };
 }
 
@@ -122,7 +122,7 @@ async function reasonOf(attempt: Promise<unknown>): Promise<string> {
 }
 
 const wrong = (shared: string, index: number): string => {
-  const right = [-2, -1, 0, 1, 2].map((steps) => totp(shared, steps));
+  const right = [-2, -1, 0, 1, 2].map((steps) => computeAuthenticatorCode(shared, steps));
   let guess = index;
   while (right.includes(String(guess).padStart(6, "0"))) guess += 1000;
   return String(guess).padStart(6, "0");
@@ -151,10 +151,13 @@ test("only 10 of 300 concurrent guesses of a second-factor code are checked, eve
 
   // Until the window ends, not even the right code is checked.
   const owner = from(await challenge(email));
-  assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "too_many_attempts");
+  assert.equal(
+    await reasonOf(gateways[1].signIn.enterCode(computeAuthenticatorCode(shared, 1), owner)),
+    "too_many_attempts",
+  );
   assert.equal(evaluated, ATTEMPT_RULES.secondFactor.attempts);
   await pass(ATTEMPT_RULES.secondFactor.windowS);
-  assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "let in");
+  assert.equal(await reasonOf(gateways[1].signIn.enterCode(computeAuthenticatorCode(shared, 1), owner)), "let in");
 });
 
 test("backup codes and app codes share one limit of attempts", async () => {
@@ -196,7 +199,7 @@ test("a forged cookie for the second sign-in step is refused, and does not use u
   }
   assert.equal(evaluated, 0);
   const owner = from(await challenge(email));
-  assert.equal(await reasonOf(gateways[0].signIn.enterCode(totp(shared, 1), owner)), "let in");
+  assert.equal(await reasonOf(gateways[0].signIn.enterCode(computeAuthenticatorCode(shared, 1), owner)), "let in");
 });
 
 test("every guess of a password or code is counted before it is checked", async () => {

@@ -11,8 +11,8 @@ import { type Identities, type IdentitiesOptions, openIdentities } from "./ident
 import { openSecretReencryption } from "./secret-reencryption.ts";
 import { createSessionSignatureReplacer } from "./session-signature-replacer.ts";
 import { SignInRefusal } from "./sign-in-refusals.ts";
-import { cheapHash } from "./testing/cheap-hash.ts";
-import { totp } from "./testing/totp.ts";
+import { computeAuthenticatorCode } from "./testing/authenticator-codes.ts";
+import { cheapPasswordHash } from "./testing/cheap-password-hash.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PASSWORD = "correct horse battery";
@@ -28,7 +28,7 @@ const open = (secrets: Pick<IdentitiesOptions, "secret" | "oldSecret" | "nextSec
     newId,
     log: createLog("silent"),
     publicUrl: undefined,
-    passwordHash: cheapHash,
+    passwordHash: cheapPasswordHash,
     ...secrets,
   });
 
@@ -81,7 +81,7 @@ test("second factors work in every step of a secret's replacement, and finally a
   const cookie = await signedIn(stages.before, email);
   const by = { identityId, caller: callerWith(cookie) };
   const { secret, backupCodes } = await stages.before.twoFactor.begin(PASSWORD, by);
-  await stages.before.twoFactor.confirm(totp(secret), by);
+  await stages.before.twoFactor.confirm(computeAuthenticatorCode(secret), by);
   const enter = async (at: Identities, code: string): Promise<string> => {
     const first = await at.signIn.enter({ email, password: PASSWORD, remember: true }, callerWith());
     assert.equal(first.status, "two_factor_required");

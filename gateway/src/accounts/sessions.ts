@@ -2,14 +2,8 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { SCRIPT_ACCESS } from "../base/states.ts";
+import { SCRIPT_ACCESS } from "../base/stored-enumerations.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-
-/**
- * The most sessions of one identity. Another session ends the oldest one
- * (gateway/sql/functions/identity_sessions_are_bounded.sql).
- */
-export const SESSIONS_MAX = 100;
 
 const OpenSession = row({
   id: column.uuid,

@@ -3,11 +3,11 @@ import type pg from "pg";
 import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
 import { type AttemptLimits, groupAddressByNetwork, refuseUsedCode } from "./attempt-limits.ts";
-import { type AuthAnswer, type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
+import { type AuthAnswer, type AuthCaller, type AuthLibraryCall, UnknownAuthError } from "./auth-library-call.ts";
 import { CHALLENGE_PATH, COOKIE_PREFIX } from "./better-auth-constants.ts";
 import type { SecretReencryption } from "./secret-reencryption.ts";
 import { SignInRefusal } from "./sign-in-refusals.ts";
-import { convertBetterAuthSession, type FoundSession, type SignedInPerson } from "./signed-in-person.ts";
+import { convertBetterAuthSession, type PersonAndSession, type SignedInPerson } from "./signed-in-person.ts";
 
 /** The result of a step of the sign-in, with the cookies for the browser. */
 interface Entered {
@@ -18,14 +18,14 @@ interface Entered {
 export interface SignInService {
   signUp(
     fields: { email: string; password: string; name: string; remember: boolean },
-    caller: Caller,
+    caller: AuthCaller,
   ): Promise<Entered>;
-  enter(fields: { email: string; password: string; remember: boolean }, caller: Caller): Promise<Entered>;
+  enter(fields: { email: string; password: string; remember: boolean }, caller: AuthCaller): Promise<Entered>;
   /** Completes the second step with a code from the app, or a backup code. */
-  enterCode(code: string, caller: Caller): Promise<Entered>;
-  leave(caller: Caller): Promise<{ cookies: string[] }>;
+  enterCode(code: string, caller: AuthCaller): Promise<Entered>;
+  leave(caller: AuthCaller): Promise<{ cookies: string[] }>;
   /** Extends the session and its cookie. Returns the identity, or undefined without a session. */
-  renew(caller: Caller): Promise<{ who: SignedInPerson | undefined; cookies: string[] }>;
+  renew(caller: AuthCaller): Promise<{ who: SignedInPerson | undefined; cookies: string[] }>;
 }
 
 interface SignInOptions {
@@ -103,7 +103,10 @@ export function openSignInService({ ask, attempts, pool, verifyEmails, kept }: S
 
     async renew(caller) {
       const { body, cookies } = await ask(caller, { path: "/get-session" });
-      return { who: body === null ? undefined : convertBetterAuthSession(body as unknown as FoundSession), cookies };
+      return {
+        who: body === null ? undefined : convertBetterAuthSession(body as unknown as PersonAndSession),
+        cookies,
+      };
     },
   };
 

@@ -12,7 +12,7 @@ export interface SignedInPerson {
 }
 
 /** The part of the library's session that we use. */
-export interface FoundSession {
+export interface PersonAndSession {
   session: { id: string };
   user: {
     id: string;
@@ -24,7 +24,7 @@ export interface FoundSession {
   };
 }
 
-export function convertBetterAuthSession({ session, user }: FoundSession): SignedInPerson {
+export function convertBetterAuthSession({ session, user }: PersonAndSession): SignedInPerson {
   const { id, email, name, operator, emailVerified, twoFactorEnabled } = user;
   return {
     identityId: id as Uuid,

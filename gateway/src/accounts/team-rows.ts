@@ -3,7 +3,7 @@ import { ROLES, type Role } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import type { TeamAction } from "../base/states.ts";
+import type { TeamAction } from "../base/stored-enumerations.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 
 /** The identity that makes a change. */

@@ -8,9 +8,9 @@ import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccounts } from "./accounts.ts";
 import { type Identities, openIdentities } from "./identities.ts";
-import type { Email } from "./mail.ts";
+import type { Email } from "./mail-sender.ts";
 import { SignInRefusal } from "./sign-in-refusals.ts";
-import { cheapHash } from "./testing/cheap-hash.ts";
+import { cheapPasswordHash } from "./testing/cheap-password-hash.ts";
 
 const newId = newIds(systemClock, systemRandom());
 let database: TestDatabase;
@@ -29,7 +29,7 @@ before(async () => {
     secret,
     log: createLog("silent"),
     publicUrl: "https://gate.test",
-    passwordHash: cheapHash,
+    passwordHash: cheapPasswordHash,
   };
   const mail = { delivers: true, send: async (email: Email) => void emails.push(email) };
   identities = await openIdentities(shared);

@@ -7,7 +7,7 @@ import { ROLES, type Role } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
-import { TEAM_ACTIONS } from "../base/states.ts";
+import { TEAM_ACTIONS } from "../base/stored-enumerations.ts";
 import { sendBroadcast, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";

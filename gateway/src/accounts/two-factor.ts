@@ -2,7 +2,7 @@
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { type AttemptLimits, refuseUsedCode } from "./attempt-limits.ts";
-import { type AuthAnswer, type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
+import { type AuthAnswer, type AuthCaller, type AuthLibraryCall, UnknownAuthError } from "./auth-library-call.ts";
 import type { SecretReencryption } from "./secret-reencryption.ts";
 import { SignInRefusal } from "./sign-in-refusals.ts";
 
@@ -11,7 +11,7 @@ const CONFLICT = 409;
 /** The signed-in person whose second factor is changed, with the session. */
 export interface SecondFactorOwner {
   identityId: Uuid;
-  caller: Caller;
+  caller: AuthCaller;
 }
 
 export interface SecondFactors {

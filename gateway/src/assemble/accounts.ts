@@ -5,10 +5,11 @@ import type { OidcProvider } from "../accounts/oidc.ts";
 import type { PasswordHash } from "../accounts/password-hash.ts";
 import type { AccountServices } from "../accounts/services.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
-import type { Context } from "./assembly-context.ts";
+import { HOUR_MS } from "../base/time.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import type { ExternalInterfaces } from "./port-interfaces.ts";
 
-const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
+const SIGN_IN_SWEEP_EVERY_MS = HOUR_MS;
 
 export interface AccountSettings {
   /** The URL at which browsers reach the gateway. Undefined: each request's Host header decides. */
@@ -31,7 +32,7 @@ export interface AccountSettings {
 }
 
 export async function openAccountServices(
-  context: Context,
+  context: AssemblyContext,
   settings: AccountSettings,
   { store: { pool, clock: databaseClock, schema }, mail }: Pick<ExternalInterfaces, "store" | "mail">,
 ): Promise<AccountServices> {
@@ -60,7 +61,7 @@ export async function openAccountServices(
   return { accounts: openAccounts({ pool, newId }), identities };
 }
 
-function keepSweeping({ clock, log, onClose }: Context, identities: Identities, secret: RotatingSecret): void {
+function keepSweeping({ clock, log, onClose }: AssemblyContext, identities: Identities, secret: RotatingSecret): void {
   const sweep = (): void => {
     identities.sweep().catch((error) => log.error({ err: error }, "could not delete expired records"));
   };

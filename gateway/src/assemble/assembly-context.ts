@@ -6,7 +6,7 @@ import type { Random } from "../base/random.ts";
 
 export type CloseFunction = () => Promise<void> | void;
 
-export interface Context {
+export interface AssemblyContext {
   clock: Clock;
   random: Random;
   newId: NewId;

@@ -1,13 +1,13 @@
 /** Schedules the gateway's background jobs. */
 import { sleep } from "../base/clock.ts";
-import { DAY_MS } from "../base/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../base/time.ts";
 import { CLOSED_DAYS_MIGRATION } from "../db/closed-days.ts";
 import { type DayClosing, startDayClosing } from "../history/day-closing.ts";
+import { openHistoryRetention } from "../history/history-retention.ts";
 import { startModelAvailabilitySampler } from "../history/model-availability-sampler.ts";
 import { prepareExportFolder } from "../history/month-export.ts";
 import { startNodePresenceSampler } from "../history/node-presence-sampler.ts";
-import { openRetention } from "../history/retention.ts";
-import { type RetentionRunner, startRetention } from "../history/retention-runner.ts";
+import { type RetentionRunner, startRetentionRunner } from "../history/retention-runner.ts";
 import type { HistoryServices } from "../history/services.ts";
 import type { InferenceServices } from "../inference/services.ts";
 import { GATEWAY_PROCESSES_MIGRATION, openGatewayProcesses } from "../ledger/gateway-processes.ts";
@@ -25,17 +25,17 @@ import { sumCapacityByModel } from "../routes/console/operator/overview.ts";
 import type { NodeServices } from "../routes/nodes/services.ts";
 import type { SiteServices } from "../routes/services.ts";
 import { pruneChecks, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import type { DatabaseAccess, ExternalInterfaces } from "./port-interfaces.ts";
 import type { SiteSettings } from "./site.ts";
 
-const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
-const RECORDS_SWEEP_EVERY_MS = 6 * 60 * 60 * 1000;
+const PARTITIONS_EVERY_MS = 6 * HOUR_MS;
+const RECORDS_SWEEP_EVERY_MS = 6 * HOUR_MS;
 /** How long hourly node records and single spot checks are kept. */
 const RECORDS_KEPT_MS = 90 * DAY_MS;
 /** The maximum delay before hosts are paid for verifying other hosts' answers. */
-const VERIFIERS_PAID_EVERY_MS = 10 * 60 * 1000;
-const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
+const VERIFIERS_PAID_EVERY_MS = 10 * MINUTE_MS;
+const PAYMENT_SWEEP_EVERY_MS = DAY_MS;
 /** The maximum delay of an alert, an email or an automatic purchase. */
 const LOOK_EVERY_MS = 5_000;
 const CLOSE_MS_MAX = 2_000;
@@ -73,7 +73,7 @@ export interface BackgroundJobResults {
 }
 
 export async function startBackgroundJobs(
-  context: Context,
+  context: AssemblyContext,
   settings: BackgroundJobSettings,
   { ports, parts, notifying }: Needs,
 ): Promise<BackgroundJobResults> {
@@ -111,7 +111,7 @@ export async function startBackgroundJobs(
  * given-up settlements once they are in the ledger, and processes that ended and left nothing after a day.
  */
 function keepRecordsPruned(
-  { clock, log, onClose }: Context,
+  { clock, log, onClose }: AssemblyContext,
   { pool, schema }: DatabaseAccess,
   {
     fleet,
@@ -145,7 +145,7 @@ function keepRecordsPruned(
 }
 
 /** Pays hosts for verifying other hosts' answers, with one transfer for many spot checks. */
-function keepVerifiersPaid({ clock, log, onClose }: Context, { ledgerPool, schema }: DatabaseAccess): void {
+function keepVerifiersPaid({ clock, log, onClose }: AssemblyContext, { ledgerPool, schema }: DatabaseAccess): void {
   const reserve = openWithheldSharesReserve({ pool: ledgerPool });
   onClose(
     clock.every(VERIFIERS_PAID_EVERY_MS, () => {
@@ -156,7 +156,7 @@ function keepVerifiersPaid({ clock, log, onClose }: Context, { ledgerPool, schem
 }
 
 /** Computes the sums of finished days, once the database has the tables. */
-function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: DatabaseAccess): void {
+function keepDaysClosed({ clock, log, onClose }: AssemblyContext, { pool, schema }: DatabaseAccess): void {
   let closing: DayClosing | undefined;
   let isClosed = false;
   void schema.reached(CLOSED_DAYS_MIGRATION).then(() => {
@@ -170,7 +170,7 @@ function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: Data
 
 /** Deletes old months of requests, once the database has the table of closed months. */
 async function keepRetention(
-  { clock, log, onClose }: Context,
+  { clock, log, onClose }: AssemblyContext,
   { retention: days, payoutHoldDays }: BackgroundJobSettings,
   { pool, schema }: DatabaseAccess,
 ): Promise<Pick<RetentionRunner, "months">> {
@@ -184,8 +184,8 @@ async function keepRetention(
   let isClosed = false;
   void schema.reached(DERIVED_ENTRIES_MIGRATION).then(() => {
     if (isClosed) return;
-    const retention = openRetention({ pool, rules: { ...days, payoutHoldDays }, now: () => clock.now() });
-    retaining = startRetention({ retention, pool, clock, log });
+    const retention = openHistoryRetention({ pool, rules: { ...days, payoutHoldDays }, now: () => clock.now() });
+    retaining = startRetentionRunner({ retention, pool, clock, log });
   });
   onClose(async () => {
     isClosed = true;
@@ -196,7 +196,7 @@ async function keepRetention(
 
 /** Records at intervals which models are available and which nodes are connected. */
 function keepSamples(
-  { clock, log, onClose }: Context,
+  { clock, log, onClose }: AssemblyContext,
   { status: { sampleEveryMs: everyMs } }: BackgroundJobSettings,
   { ports: { plane }, parts }: Pick<Needs, "ports" | "parts">,
 ): void {
@@ -210,7 +210,7 @@ function keepSamples(
 
 /** Records incidents for the status page, once the database has the table. */
 function keepIncidentsRecorded(
-  { clock, log, gatewayId: gateway, onClose }: Context,
+  { clock, log, gatewayId: gateway, onClose }: AssemblyContext,
   { schema }: DatabaseAccess,
   parts: Pick<Needs["parts"], "availability" | "incidents" | "outages" | "catalogue" | "nodes">,
 ): void {
@@ -229,7 +229,7 @@ function keepIncidentsRecorded(
 
 /** Runs low-credit alerts, automatic purchases, and the emails about them. */
 function keepCreditWatched(
-  context: Context,
+  context: AssemblyContext,
   { parts: { alerts, payments }, notifying: { notifications } }: Pick<Needs, "parts" | "notifying">,
 ): void {
   const { clock, log, onClose } = context;
@@ -256,7 +256,7 @@ function keepCreditWatched(
  * Runs a task every few seconds, without overlap. Closing waits briefly for a running task; an interrupted task runs
  * again after the next start.
  */
-function repeat({ clock, log, onClose }: Context, failed: string, task: () => Promise<unknown>): void {
+function repeat({ clock, log, onClose }: AssemblyContext, failed: string, task: () => Promise<unknown>): void {
   let inFlight: Promise<unknown> | undefined;
   const stop = clock.every(LOOK_EVERY_MS, () => {
     inFlight ??= task()

@@ -5,15 +5,15 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { seededRandom } from "../base/testing.ts";
+import { DatabaseLineage } from "../db/lineage/database-lineage.ts";
 import { readFailoverDataLosses } from "../db/lineage/failover-data-losses.ts";
-import { DatabaseLineage } from "../db/lineage/lineage.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import type { Journal } from "../ledger/journal.ts";
 import type { JournalEntry } from "../ledger/journal-lines.ts";
 import { createTestHold, createTestSettlement } from "../ledger/testing.ts";
 import { createAbsentPlane } from "../plane/absent-plane.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import { exchangeDatabaseTimelines, followDatabaseHistory } from "./failover-loss-protection.ts";
 import type { DatabaseAccess } from "./port-interfaces.ts";
 
@@ -39,7 +39,7 @@ test("a gateway stops using the old primary once another gateway reports the new
   t.after(() => {
     for (const stop of stops) stop();
   });
-  const context: Context = {
+  const context: AssemblyContext = {
     ...{ clock: systemClock, random, newId, log, gatewayId: "test" },
     onClose: (stop) => void stops.push(stop),
   };
@@ -124,7 +124,7 @@ test("a gateway records at once that a failover lost commits, lists the lost req
     },
   };
   const store = { pool, ledgerPool: pool, schema: { number: 57 }, lineage, broadcast: { on() {} } };
-  const context: Context = {
+  const context: AssemblyContext = {
     clock: systemClock,
     random,
     newId,

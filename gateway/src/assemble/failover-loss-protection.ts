@@ -4,9 +4,10 @@
  */
 import type pg from "pg";
 import { z } from "zod";
+import { HOUR_MS } from "../base/time.ts";
 import { CLEAR_CACHES_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { EXTERNAL_CHANGE_TOPIC, joinChangeParts } from "../db/change-notices.ts";
-import type { DatabaseLineage, TimelineSwitch } from "../db/lineage/lineage.ts";
+import type { DatabaseLineage, TimelineSwitch } from "../db/lineage/database-lineage.ts";
 import { type Journal, openJournal } from "../ledger/journal.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
@@ -21,13 +22,13 @@ import type { Spool } from "../ledger/spool.ts";
 import { parsePayload } from "../plane/deployment/ask-running-gateways.ts";
 import { DATABASE_HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import type { DatabaseAccess } from "./port-interfaces.ts";
 
 /** How often gateways tell each other which database timeline they follow. */
 const TELL_EVERY_MS = 5_000;
 
-const PRUNE_EVERY_MS = 60 * 60 * 1000;
+const PRUNE_EVERY_MS = HOUR_MS;
 
 /** The number of the first migration with which a gateway can re-enter changes that a failover lost. */
 const CHANGES_SINCE = 52;
@@ -59,7 +60,7 @@ export type Journals = Record<"requests" | "changes", Journal>;
 
 /** Undefined if the database's history is not followed, because then nothing would read the journals. */
 export function openJournals(
-  { clock, log, onClose }: Context,
+  { clock, log, onClose }: AssemblyContext,
   { replayWindowMs: windowMs }: HistorySettings,
   { spool, store }: { spool: Spool; store: DatabaseAccess },
 ): Journals | undefined {
@@ -109,7 +110,7 @@ interface Loss {
  * earlier run stopped while it entered commits again that a failover had lost, that is finished first.
  */
 export async function followDatabaseHistory(
-  context: Context,
+  context: AssemblyContext,
   { store, journals, ledger }: Following,
 ): Promise<() => HistoryLossMetrics> {
   const { log, clock, gatewayId } = context;
@@ -258,7 +259,7 @@ const Told = z.object({ system: z.string(), timeline: z.int() });
  * failover itself.
  */
 export function exchangeDatabaseTimelines(
-  { clock, onClose }: Context,
+  { clock, onClose }: AssemblyContext,
   lineage: DatabaseLineage,
   plane: DispatchPlane,
 ): void {

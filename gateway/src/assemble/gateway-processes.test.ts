@@ -158,7 +158,7 @@ describe("the record of gateway processes", () => {
     await gateway.close();
   });
 
-  test("keeps the spool file of a gateway that stopped with an empty spool but could not say so, for the next one to read", async (t) => {
+  test("keeps a stopped gateway's spool file for the next gateway if the first could not report that its spool was empty", async (t) => {
     const db = await openDatabaseWithBuilder(t);
     const directory = await createSpoolDirectory(t);
     const mute = await openGateway(db, directory, "mute");
@@ -178,7 +178,7 @@ describe("the record of gateway processes", () => {
     );
   });
 
-  test("forgets processes that ended and left nothing after a day, and those that an operator gives up", async (t) => {
+  test("drops a process one day after it ended and left no settlements, and a process that an operator gives up", async (t) => {
     const db = await openDatabaseWithBuilder(t);
     await db.pool.query(
       `insert into gateway_process (gateway, host, directory, connections, seen_at, expired) values

@@ -1,5 +1,8 @@
 /** Opens the ledger with its leases and its spool (settlements on disk), and the record of refused requests. */
-import { openRefusals, type Refusals } from "../history/refusals.ts";
+import {
+  openRateLimitedRequestRecords,
+  type RateLimitedRequestRecords,
+} from "../history/rate-limited-request-records.ts";
 import { openRefusedCallCounts, REFUSED_CALLS_MIGRATION, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRequestAttempts, type RequestAttempts } from "../history/request-attempts.ts";
 import { openRollupWriter, type RollupWriter } from "../history/rollup-writer.ts";
@@ -14,7 +17,7 @@ import { type HoldLeases, openHoldLeases } from "../ledger/leases.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool, type Spool } from "../ledger/spool.ts";
 import { openSpoolReplay } from "../ledger/spool-replay.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import {
   followDatabaseHistory,
   type HistoryLossMetrics,
@@ -34,7 +37,7 @@ export interface MoneySettings extends HistorySettings {
 export interface LedgerAndSpool {
   ledger: Ledger;
   leases: HoldLeases;
-  refusals: Refusals;
+  refusals: RateLimitedRequestRecords;
   unfunded: UnfundedRequestCounts;
   refusedCalls: RefusedCalls;
   requestAttempts: RequestAttempts;
@@ -53,14 +56,14 @@ export interface LedgerAndSpool {
 }
 
 export async function openLedgerAndSpool(
-  context: Context,
+  context: AssemblyContext,
   settings: MoneySettings,
   { store, spool: place }: { store: DatabaseAccess; spool: SpoolPlace },
 ): Promise<LedgerAndSpool> {
   const { clock, log, gatewayId, onClose } = context;
   const { holdLeaseMs, upkeep } = settings;
   const { pool, ledgerPool, ledgerApartPool, schema } = store;
-  const refusals = openRefusals({ pool, clock });
+  const refusals = openRateLimitedRequestRecords({ pool, clock });
   onClose(() => refusals.idle());
   const spool = await openOwnSpool(context, place);
   let isRecorded = (): boolean => false;
@@ -117,7 +120,7 @@ export async function openLedgerAndSpool(
   return { ledger, leases, ...records, journals, losses, isSpoolEmpty };
 }
 
-async function openOwnSpool({ gatewayId, clock, log }: Context, place: SpoolPlace): Promise<Spool> {
+async function openOwnSpool({ gatewayId, clock, log }: AssemblyContext, place: SpoolPlace): Promise<Spool> {
   const { isAlive: _, ...where } = place;
   try {
     return await openSpool({ ...where, gatewayId, clock, log });

@@ -17,7 +17,7 @@ import type { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
-import type { CloseFunction, Context } from "./assembly-context.ts";
+import type { AssemblyContext, CloseFunction } from "./assembly-context.ts";
 import { openDispatch, startNodeSupervision } from "./nodes-and-dispatch.ts";
 
 const MODEL = "tiny-3b";
@@ -51,7 +51,7 @@ describe("two gateways", () => {
     const guard = new DatabaseOutageGuard({ connection, clock: systemClock, log, durability: "assumed" });
     const broadcast: Broadcast = await openBroadcast({ pool, connection, guard, clock: systemClock, log });
     stops.push(() => broadcast.close());
-    const context: Context = {
+    const context: AssemblyContext = {
       log,
       random,
       newId,

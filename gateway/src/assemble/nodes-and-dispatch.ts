@@ -2,22 +2,22 @@
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { RETIRED_NODE_CREDENTIALS_MS_MAX } from "../base/node-trust-thresholds.ts";
-import type { NodeStanding } from "../base/states.ts";
+import type { NodeStanding } from "../base/stored-enumerations.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
-import { openPeers, type Peers } from "../dispatch/exchange/peers.ts";
+import { openPeerGateways, type PeerGateways } from "../dispatch/exchange/peer-gateways.ts";
 import type { NodeRecord } from "../dispatch/node-records.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { NodeRules } from "../fleet/node-standing-rules.ts";
-import type { Gateway } from "../inference/gateway.ts";
+import type { RequestPathDependencies } from "../inference/request-path-dependencies.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../plane/credentials/user-jwt.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
 import { type OperatorCanariesByModel, openCanarySource } from "../trust/canary-source.ts";
 import type { GenerateCanary } from "../trust/generated-canaries.ts";
 import type { QuarantineVerdict } from "../trust/reliability.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 
 export interface FleetSettings {
   dispatchDeadlineMs: number;
@@ -53,12 +53,12 @@ type Enforce = (nodeId: string | undefined) => Promise<void>;
 export interface Dispatch {
   roster: Roster;
   dispatcher: Dispatcher;
-  peers: Peers;
+  peers: PeerGateways;
   enforce: Enforce;
 }
 
 export function openDispatch(
-  { clock, random, log, gatewayId, onClose }: Context,
+  { clock, random, log, gatewayId, onClose }: AssemblyContext,
   { dispatchDeadlineMs: deadlineMs, jobMsMax }: Pick<FleetSettings, "dispatchDeadlineMs" | "jobMsMax">,
   { plane, fleet, broadcast, checksOf }: Needs & { checksOf: CountNodeChecks },
 ): Dispatch {
@@ -92,7 +92,7 @@ export function openDispatch(
   broadcast.on(ACCOUNT_TOPIC, () => {
     roster.review().catch((error) => log.error({ err: error }, "could not check the states of the nodes"));
   });
-  const peers = openPeers({ plane, roster, clock, log, gatewayId });
+  const peers = openPeerGateways({ plane, roster, clock, log, gatewayId });
   onClose(() => peers.close());
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs, jobMsMax, peers });
   onClose(() => dispatcher.close());
@@ -100,7 +100,7 @@ export function openDispatch(
 }
 
 interface TrustNeeds extends Needs {
-  gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
+  gateway: Pick<RequestPathDependencies, "dispatcher" | "meter" | "catalogue">;
   dispatch: Pick<Dispatch, "roster" | "peers" | "enforce">;
 }
 
@@ -109,7 +109,7 @@ interface TrustNeeds extends Needs {
  * revocation.
  */
 export async function startNodeSupervision(
-  { clock, random, newId, log, onClose }: Context,
+  { clock, random, newId, log, onClose }: AssemblyContext,
   {
     autoQuarantine: automatic,
     secretCanaries: secrets,
@@ -158,7 +158,7 @@ export interface QuarantineContext {
   fleet: Fleet;
   broadcast: Broadcast;
   enforce: Enforce;
-  log: Context["log"];
+  log: AssemblyContext["log"];
 }
 
 export async function quarantineNode(
@@ -186,7 +186,7 @@ async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
 
 interface Leaving {
   nodeId: string;
-  clock: Context["clock"];
+  clock: AssemblyContext["clock"];
   /** Functions that cancel the waits for retired nodes' last jobs. `whenIdle` adds and removes its own. */
   leaving: Set<() => void>;
 }

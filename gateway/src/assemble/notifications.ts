@@ -9,7 +9,7 @@ import { NOTIFICATIONS_MIGRATION, openNotifier } from "../notifications/notify.t
 import { createWebhookPoster } from "../notifications/post-webhook.ts";
 import type { NotificationServices } from "../notifications/services.ts";
 import { createAddressRule } from "../notifications/webhook-addresses.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import type { ExternalInterfaces } from "./port-interfaces.ts";
 
 const CLOSE_MS_MAX = 2_000;
@@ -23,7 +23,7 @@ export interface NotificationSettings {
 }
 
 export function openNotificationServices(
-  { clock, random, newId, log, onClose }: Context,
+  { clock, random, newId, log, onClose }: AssemblyContext,
   { linkOrigin: origin, version, upkeep, loopbackWebhooks }: NotificationSettings,
   { store: { pool, schema }, mail }: Pick<ExternalInterfaces, "store" | "mail">,
 ): NotificationServices {

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import type { MailSender } from "../accounts/mail.ts";
+import type { MailSender } from "../accounts/mail-sender.ts";
 import type { ReloadableCertificate } from "../base/certificate.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Dependency } from "../base/dependency.ts";
@@ -15,16 +15,16 @@ import type { Random } from "../base/random.ts";
 import type { Tracing } from "../base/tracing.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import type { ConnectionLimit } from "../db/connection-limits.ts";
-import type { ClockState } from "../db/database-clock.ts";
+import type { DatabaseClockState } from "../db/database-clock.ts";
 import type { SharedSettings } from "../db/deployment/watch-settings.ts";
-import type { DatabaseLineage } from "../db/lineage/lineage.ts";
+import type { DatabaseLineage } from "../db/lineage/database-lineage.ts";
 import type { SchemaMonitor } from "../db/schema-monitor.ts";
 import type { LargeBodyParsing } from "../http/http-call.ts";
 import type { Health } from "../http/server.ts";
-import type { Gateway } from "../inference/gateway.ts";
+import type { RequestPathDependencies } from "../inference/request-path-dependencies.ts";
 import type { Disk } from "../ledger/disk-interface.ts";
 import type { Limits, UnavailableCause } from "../limits/limits.ts";
-import type { PaymentProvider } from "../payments/provider.ts";
+import type { PaymentProvider } from "../payments/payment-provider.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
 
 export interface ExternalInterfaces {
@@ -74,7 +74,7 @@ export interface DatabaseAccess {
   schema: Pick<SchemaMonitor, "number" | "reached">;
   health: Dependency;
   /** The state of the database's clock, which `Ports.clock` follows. */
-  clock: () => ClockState;
+  clock: () => DatabaseClockState;
   /** The number of connections refused at the database's limit. Undefined: not counted. */
   connectionsRefused?: () => number;
   /** The limits on connections, and how many are in use. Undefined: not read. */
@@ -89,10 +89,10 @@ export interface DatabaseAccess {
 
 /** The catalog of models, and the tokenizers that count their tokens. */
 export interface ModelsAndTokenizers {
-  catalogue: Gateway["catalogue"];
-  meter: Gateway["meter"];
+  catalogue: RequestPathDependencies["catalogue"];
+  meter: RequestPathDependencies["meter"];
   /** Parses large request bodies. */
-  reader: Gateway["reader"];
+  reader: RequestPathDependencies["reader"];
   parseForm: LargeBodyParsing["parseForm"];
 }
 

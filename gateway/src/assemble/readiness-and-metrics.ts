@@ -3,7 +3,7 @@ import { watchLoopDelay } from "../base/event-loop-delay.ts";
 import type { OpenFileMonitor } from "../base/open-file-limit.ts";
 import { openHealth } from "../http/health.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import type { BackgroundJobResults } from "./background-jobs.ts";
 import { type DependencySettings, listDependencies } from "./dependencies.ts";
 import type { ExternalInterfaces } from "./port-interfaces.ts";
@@ -22,7 +22,7 @@ interface Needs {
 }
 
 export function openReadinessAndMetrics(
-  { clock, gatewayId, onClose }: Context,
+  { clock, gatewayId, onClose }: AssemblyContext,
   settings: HealthSettings,
   { ports, metrics, serving, upkeep, files }: Needs,
 ): ReturnType<typeof openHealth> {

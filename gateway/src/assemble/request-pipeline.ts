@@ -5,15 +5,15 @@ import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { NODE_RECORD_MIGRATION } from "../fleet/node-record.ts";
 import type { TrafficMetrics } from "../http/metrics/traffic-metrics.ts";
 import { openAdmissionWaits } from "../inference/admission-waits.ts";
-import type { Gateway } from "../inference/gateway.ts";
 import { InFlightRequests } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
+import type { RequestPathDependencies } from "../inference/request-path-dependencies.ts";
 import { type ApiKeys, createApiKeyService } from "../keys/api-keys.ts";
-import type { SecretsOptions } from "../keys/keys.ts";
 import { PEPPERS_MIGRATION } from "../keys/peppers.ts";
+import type { SecretsOptions } from "../keys/secret-store.ts";
 import { createAbsentPlane } from "../plane/absent-plane.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import { exchangeDatabaseTimelines } from "./failover-loss-protection.ts";
 import { type LedgerAndSpool, type MoneySettings, openLedgerAndSpool } from "./ledger-and-spool.ts";
 import { type Dispatch, type FleetSettings, openDispatch } from "./nodes-and-dispatch.ts";
@@ -29,7 +29,7 @@ export interface RequestPipelineSettings extends FleetSettings, MoneySettings {
 }
 
 export interface RequestPipeline {
-  gateway: Gateway;
+  gateway: RequestPathDependencies;
   money: LedgerAndSpool;
   apiKeys: ApiKeys;
   plane: DispatchPlane;
@@ -43,7 +43,7 @@ export interface RequestPipeline {
 type RequestPipelinePorts = Pick<ExternalInterfaces, "store" | "models" | "plane" | "limits" | "spool" | "tracing">;
 
 export async function openRequestPipeline(
-  context: Context,
+  context: AssemblyContext,
   settings: RequestPipelineSettings,
   ports: RequestPipelinePorts,
   traffic: Pick<TrafficMetrics, "watch" | "limitsUnavailable">,
@@ -76,7 +76,7 @@ export async function openRequestPipeline(
     unavailable: traffic.limitsUnavailable,
   });
   onClose(() => limits.close());
-  const gateway: Gateway = {
+  const gateway: RequestPathDependencies = {
     clock,
     log,
     keys: apiKeys,
@@ -102,7 +102,7 @@ export async function openRequestPipeline(
 }
 
 export function makeKeyOptions(
-  { clock, random, newId, log }: Context,
+  { clock, random, newId, log }: AssemblyContext,
   { current: pepper, old, next }: RotatingSecret,
   { pool, broadcast, schema }: DatabaseAccess,
 ): SecretsOptions {

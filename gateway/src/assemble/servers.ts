@@ -4,7 +4,7 @@ import { type Health, internalServer } from "../http/server.ts";
 import { warmUpConsoleQueries } from "../routes/console/warm-up-queries.ts";
 import type { RouteServices } from "../routes/services.ts";
 import { publicServer } from "../site/public-server.ts";
-import type { CloseFunction, Context } from "./assembly-context.ts";
+import type { AssemblyContext, CloseFunction } from "./assembly-context.ts";
 import type { DatabaseAccess, Listener } from "./port-interfaces.ts";
 
 interface Needs {
@@ -31,7 +31,7 @@ export interface Servers {
 }
 
 export async function openServers(
-  { log, onClose }: Context,
+  { log, onClose }: AssemblyContext,
   { listener, store, parts, health, onClosed }: Needs,
 ): Promise<Servers> {
   const openInternal = async (): Promise<number> => {

@@ -29,7 +29,7 @@ import type { RouteServices } from "../routes/services.ts";
 import { openCheckReader } from "../trust/spot-checks/check-reader.ts";
 import { SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
 import type { Trust } from "../trust/trust.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import { type DependencySettings, listDependencies } from "./dependencies.ts";
 import type { LedgerAndSpool } from "./ledger-and-spool.ts";
 import type { ExternalInterfaces, Listener } from "./port-interfaces.ts";
@@ -69,7 +69,7 @@ interface SiteNeeds {
 }
 
 export async function openSite(
-  context: Context,
+  context: AssemblyContext,
   settings: SiteSettings & DependencySettings,
   ports: ExternalInterfaces,
   { listener, metrics, accounts, notifying, serving, trust }: SiteNeeds,
@@ -138,7 +138,7 @@ export async function openSite(
 }
 
 function openDoor(
-  { clock, newId, log, onClose }: Context,
+  { clock, newId, log, onClose }: AssemblyContext,
   { bodyBudget, corsOrigins: cors, trustedProxies, publicUrl, checkAnswers = false }: SiteSettings,
   {
     models: { parseForm },
@@ -166,7 +166,7 @@ function openDoor(
 }
 
 function openPaymentServices(
-  { clock, newId, log }: Context,
+  { clock, newId, log }: AssemblyContext,
   { store: { pool }, payments: provider }: ExternalInterfaces,
   { notifications: { notify } }: NotificationServices,
 ): PaymentServices {

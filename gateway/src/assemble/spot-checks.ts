@@ -3,7 +3,11 @@
  * for verification.
  */
 import type { Uuid } from "../base/ids.ts";
-import type { AnswerChecks, Gateway, RequestObserver } from "../inference/gateway.ts";
+import type {
+  AnswerSpotChecks,
+  RequestObserver,
+  RequestPathDependencies,
+} from "../inference/request-path-dependencies.ts";
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
 import {
   type CheckCounts,
@@ -13,7 +17,7 @@ import {
   type SpotChecks,
 } from "../trust/spot-checks/checker.ts";
 import { countNodeChecks, openCheckStore, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
-import type { Context } from "./assembly-context.ts";
+import type { AssemblyContext } from "./assembly-context.ts";
 import {
   type CountNodeChecks,
   type Dispatch,
@@ -27,12 +31,12 @@ type Settings = Pick<FleetSettings, "autoQuarantine" | "referenceHosts" | "spotC
 
 interface Needs {
   store: DatabaseAccess;
-  gateway: Pick<Gateway, "dispatcher" | "meter" | "watch" | "catalogue">;
+  gateway: Pick<RequestPathDependencies, "dispatcher" | "meter" | "watch" | "catalogue">;
   dispatch: Pick<Dispatch, "roster" | "enforce">;
   fleet: QuarantineContext["fleet"];
 }
 
-export interface DeferredSpotChecks extends AnswerChecks {
+export interface DeferredSpotChecks extends AnswerSpotChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;
@@ -42,7 +46,7 @@ export interface DeferredSpotChecks extends AnswerChecks {
 
 const NOTHING: CheckCounts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
 
-export function openDeferredSpotChecks(context: Context, settings: Settings): DeferredSpotChecks {
+export function openDeferredSpotChecks(context: AssemblyContext, settings: Settings): DeferredSpotChecks {
   const { log, clock, random, newId, onClose } = context;
   let checks: SpotChecks | undefined;
   let statistics: NodeStatistics = { isOdd: () => false, isUnreliable: () => false };

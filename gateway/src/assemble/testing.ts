@@ -2,7 +2,7 @@
  * Test helper: default settings with dummy secrets, and a database that always counts as reachable. The simulator uses
  * it too.
  */
-import { cheapHash } from "../accounts/testing/cheap-hash.ts";
+import { cheapPasswordHash } from "../accounts/testing/cheap-password-hash.ts";
 import type { Settings } from "../assemble.ts";
 import { createReachableDependency } from "../base/dependency.ts";
 import { deriveSettingsFromConfig } from "../build/assembly-settings.ts";
@@ -33,7 +33,7 @@ export const testSettings = (others: Partial<Settings> = {}): Settings => ({
   nodeRules: { ...NODE_RULES, probationNodesMax: 100 },
   sessionSecret: { current: TEST_SECRET },
   cursorSecret: { current: TEST_SECRET },
-  passwordHash: cheapHash,
+  passwordHash: cheapPasswordHash,
   upkeep: false,
   drain: { delayMs: 0, graceMs: 1_000 },
   ...others,

@@ -2,7 +2,7 @@
 import { makeReadableLogStream } from "@tollgate/terminal/log-lines.ts";
 import { createPaint, wantsColours } from "@tollgate/terminal/terminal-text.ts";
 import pino from "pino";
-import type { Variables } from "./settings.ts";
+import type { EnvironmentVariables } from "./settings.ts";
 
 export type Log = pino.Logger;
 
@@ -20,7 +20,7 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
 export function logStream(
   format: LogFormat,
   out: NodeJS.WriteStream,
-  env: Variables = { NO_COLOR: "1" },
+  env: EnvironmentVariables = { NO_COLOR: "1" },
 ): pino.DestinationStream | undefined {
   const isText = format === "text" || (format === "auto" && out.isTTY === true);
   return isText ? makeReadableLogStream(out, createPaint(wantsColours(out.isTTY === true, env))) : undefined;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ceilMicro, cost, dollars, formatExactMicrodollars, pico, roundDownToMicro } from "./money.ts";
+import { ceilMicro, computeCost, dollars, formatExactMicrodollars, pico, roundDownToMicro } from "./money.ts";
 
 test("money: microdollars per million tokens equal picodollars per token, as in the specification's example", () => {
   // The model reason-32b without max_tokens: 32,768 output tokens at $0.30 per million.
-  assert.equal(formatExactMicrodollars(cost(32_768, pico(300_000n))), "9830.400000");
+  assert.equal(formatExactMicrodollars(computeCost(32_768, pico(300_000n))), "9830.400000");
 });
 
 test("money: amounts to pay are rounded up, and available amounts down", () => {

@@ -12,7 +12,7 @@ export const pico = (amount: bigint): Pico => amount as Pico;
 export const ZERO = pico(0n);
 export const dollars = (amount: number): Pico => pico(BigInt(amount) * PICO_PER_DOLLAR);
 
-export const cost = (tokens: number, pricePerToken: Pico): Pico => pico(BigInt(tokens) * pricePerToken);
+export const computeCost = (tokens: number, pricePerToken: Pico): Pico => pico(BigInt(tokens) * pricePerToken);
 
 /** Rounds up to microdollars, for amounts to pay. */
 export function ceilMicro(amount: Pico): bigint {

@@ -53,14 +53,14 @@ const WIDTHS = [
 ];
 const USUAL_WIDTH = 556;
 
-const widthOf = (text: string, size: number): number =>
-  ([...text].reduce((sum, letter) => sum + (WIDTHS[letter.charCodeAt(0) - 32] ?? USUAL_WIDTH), 0) * size) / 1000;
+const widthOf = (text: string): number =>
+  ([...text].reduce((sum, letter) => sum + (WIDTHS[letter.charCodeAt(0) - 32] ?? USUAL_WIDTH), 0) * SIZE) / 1000;
 
 /** Cuts a text that is too wide and adds three dots. */
 function fitted(text: string, width: number): string {
-  if (widthOf(text, SIZE) <= width) return text;
+  if (widthOf(text) <= width) return text;
   const letters = [...text];
-  while (letters.length > 0 && widthOf(`${letters.join("")}...`, SIZE) > width) letters.pop();
+  while (letters.length > 0 && widthOf(`${letters.join("")}...`) > width) letters.pop();
   return `${letters.join("")}...`;
 }
 
@@ -163,7 +163,7 @@ function drawRow(pages: Pages, columns: PdfColumn[], cells: string[]): void {
   for (const [index, { width, right = false }] of columns.entries()) {
     const room = (WIDTH * width) / shares;
     const text = fitted(cells[index] ?? "", room - CELL_GAP);
-    pages.text(text, right ? x + room - widthOf(text, SIZE) : x);
+    pages.text(text, right ? x + room - widthOf(text) : x);
     x += room;
   }
   pages.down();

@@ -6,7 +6,7 @@
 import { z } from "zod";
 
 /** The values of environment variables by name. Unset and empty variables are absent. */
-export type Variables = Record<string, string | undefined>;
+export type EnvironmentVariables = Record<string, string | undefined>;
 
 interface SettingTexts {
   /** One sentence that explains the setting. */
@@ -37,7 +37,7 @@ export interface SettingsDomain<S extends Record<string, Setting> = Record<strin
   note?: string;
   settings: S;
   /** Checks rules that relate several of these settings to each other. Returns one sentence per broken rule. */
-  mistakes?: (variables: Variables) => string[];
+  mistakes?: (variables: EnvironmentVariables) => string[];
   /** Removed settings, each with the one to use instead. A gateway that has one of them set does not start. */
   retired?: Record<string, string>;
   config: (values: SettingValues<S>) => C;
@@ -161,7 +161,7 @@ export const webAddressSetting = <const O extends SettingTexts>(options: O): Set
   }) as Setting<string | undefined>;
 
 /** Returns a mistake if only one of the two variables is set. */
-export const findUnpairedVariable = (variables: Variables, one: string, other: string): string[] =>
+export const findUnpairedVariable = (variables: EnvironmentVariables, one: string, other: string): string[] =>
   (variables[one] === undefined) === (variables[other] === undefined)
     ? []
     : [`${one} and ${other} must be set together`];
@@ -170,7 +170,11 @@ export const findUnpairedVariable = (variables: Variables, one: string, other: s
  * Returns mistakes in a replaceable secret, which may be set together with its previous or next value. `nextAlone`:
  * `NAME_NEXT` may be set alone, because the current secret may be derived from others.
  */
-export function findRotationMistakes(name: string, variables: Variables, { nextAlone = false } = {}): string[] {
+export function findRotationMistakes(
+  name: string,
+  variables: EnvironmentVariables,
+  { nextAlone = false } = {},
+): string[] {
   const { [name]: current, [`${name}_OLD`]: old, [`${name}_NEXT`]: next } = variables;
   const mistakes: string[] = [];
   for (const [other, value] of Object.entries({ [`${name}_OLD`]: old, [`${name}_NEXT`]: next })) {

@@ -75,7 +75,7 @@ describe("a budget for several waits", () => {
     assert.deepEqual(await Promise.all(both.map(stateOf)), ["in time", "too long"]);
   });
 
-  test("undoes what a wait brings after it was ended", async () => {
+  test("undoes the result of a wait if the result arrives after the budget ended the wait", async () => {
     const { clock, budget, wait } = open();
     const { promise, resolve } = wait<string>();
     const undone: string[] = [];
@@ -87,7 +87,7 @@ describe("a budget for several waits", () => {
     assert.deepEqual(undone, ["hold"]);
   });
 
-  test("waits for cleanups until it is used up, without an error", async () => {
+  test("waits for cleanups until the budget is used up, and then returns without an error", async () => {
     const { clock, budget, wait } = open();
     const { promise } = wait<void>();
     const cleaning = budget.cleanup(promise);
@@ -97,7 +97,7 @@ describe("a budget for several waits", () => {
     assert.equal(await stateOf(budget.cleanup(promise)), undefined);
   });
 
-  test("bounds no wait after its end", async () => {
+  test("no longer limits waits after the budget itself has ended", async () => {
     const { clock, budget, wait } = open();
     budget.end();
     const { promise, resolve } = wait<string>();

@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { OperatorCanariesByModel } from "../trust/canary-source.ts";
 import { deriveSecrets, deriveSessionSecrets } from "./build-context.ts";
-import { deriveLinkOrigin } from "./listener.ts";
+import { deriveLinkOrigin } from "./http-listener.ts";
 
 interface Known {
   config: Config;

@@ -4,10 +4,9 @@
  */
 
 import { createHmac } from "node:crypto";
-import type { Context } from "../assemble/assembly-context.ts";
+import type { AssemblyContext } from "../assemble/assembly-context.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import type { Random } from "../base/random.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
 import type { Config } from "../config.ts";
 import type { Health } from "../http/server.ts";
@@ -30,7 +29,6 @@ export interface GatewayBuildOptions {
   /** What the primary process provides, if this process is a worker. */
   worker?: WorkerPlace;
   clock?: Clock;
-  random?: Random;
 }
 
 interface WorkerPlace {
@@ -48,7 +46,7 @@ interface WorkerPlace {
   limits?: Limits;
 }
 
-export type BuildContext = Omit<GatewayBuildOptions, "clock" | "random"> & Context;
+export type BuildContext = Omit<GatewayBuildOptions, "clock"> & AssemblyContext;
 
 /**
  * Secrets derived from the pepper, so that gateways with the same pepper share them and operators need not store them.

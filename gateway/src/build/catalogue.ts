@@ -5,7 +5,7 @@ import { CATALOGUE_TOPIC } from "../db/broadcast.ts";
 import { recordPrices } from "../ledger/prices.ts";
 import { CATALOGUE_FILE, type Catalogue } from "../metering/catalogue.ts";
 import { type LiveCatalogue, openLiveCatalogue } from "../metering/live-catalogue.ts";
-import { openMetering } from "../metering/metering.ts";
+import { openTokenMetering } from "../metering/metering.ts";
 import { openLargeBodyReader } from "../routes/reading/large-body-reader.ts";
 import type { BuildContext } from "./build-context.ts";
 
@@ -15,7 +15,7 @@ export async function openModelsAndTokenizers(
 ): Promise<ModelsAndTokenizers> {
   const { config, log, progress, onClose, worker } = context;
   progress("loading the tokenizers");
-  const metering = await openMetering({ log, ...(worker && { workersMax: 1 }) });
+  const metering = await openTokenMetering({ log, ...(worker && { workersMax: 1 }) });
   onClose(() => metering.close());
   const meter: ModelsAndTokenizers["meter"] = (tokenizer) => {
     const found = metering.meter(tokenizer);

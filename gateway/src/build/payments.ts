@@ -1,5 +1,5 @@
 /** Opens the payment provider, if payments are configured. */
-import type { PaymentProvider } from "../payments/provider.ts";
+import type { PaymentProvider } from "../payments/payment-provider.ts";
 import type { BuildContext } from "./build-context.ts";
 
 export async function openPaymentProvider({ config, clock }: BuildContext): Promise<PaymentProvider | undefined> {

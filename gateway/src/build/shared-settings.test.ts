@@ -14,7 +14,12 @@ import type { SharedSettingName } from "../db/deployment/setting-rules.ts";
 import { changeSharedSetting, readSharedSettings } from "../db/deployment/shared-settings-record.ts";
 import type { SharedSettings } from "../db/deployment/watch-settings.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "../limits/testing.ts";
+import {
+  findValkeyServer,
+  sendValkeyCommand,
+  startValkeyServer,
+  type TestValkeyServer,
+} from "../limits/testing-limits.ts";
 import { createKey } from "../plane/credentials/nkeys.ts";
 import { loadServerSecrets } from "../server-secrets.ts";
 import { openGatewaySettings, openSharedSettings } from "./shared-settings.ts";
@@ -273,7 +278,7 @@ describe("a gateway that compares its settings with those recorded in the databa
   });
 
   describe("whose deployment uses a limits server (Valkey)", needsServer, () => {
-    let [server, other]: TestServer[] = [];
+    let [server, other]: TestValkeyServer[] = [];
     before(async () => {
       [server, other] = [await startValkeyServer(binary as string), await startValkeyServer(binary as string)];
     });
@@ -282,9 +287,9 @@ describe("a gateway that compares its settings with those recorded in the databa
       await other?.kill();
     });
     afterEach(async () => {
-      for (const { url } of [server, other] as TestServer[]) await sendValkeyCommand(url, "FLUSHALL");
+      for (const { url } of [server, other] as TestValkeyServer[]) await sendValkeyCommand(url, "FLUSHALL");
     });
-    const on = (which: TestServer | undefined): Env => ({ ...ENV, VALKEY_URL: which?.url });
+    const on = (which: TestValkeyServer | undefined): Env => ({ ...ENV, VALKEY_URL: which?.url });
 
     test("does not become ready when VALKEY_URL is missing", async () => {
       await serving(on(server));

@@ -64,7 +64,7 @@ async function serverOf({ valkeyUrl: url }: Config): Promise<ValkeyServer | unde
   if (url === undefined) return undefined;
   // Loaded on demand, because most commands and gateways do not use a Valkey server.
   const { openValkeyServer } = await import("../limits/valkey-server.ts");
-  return openValkeyServer({ url });
+  return openValkeyServer(url);
 }
 
 const pepperOf = ({ pepper, pepperOld, pepperNext }: ServerSecrets): GatewaySetting => ({

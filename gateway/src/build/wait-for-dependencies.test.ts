@@ -5,7 +5,7 @@ import { ListenError } from "../base/listen-error.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { WritesRefusedError } from "../db/database-client.ts";
-import { WrongDatabaseHistoryError } from "../db/lineage/lineage.ts";
+import { WrongDatabaseHistoryError } from "../db/lineage/database-lineage.ts";
 import { DatabaseMisconfigured } from "../db/session-settings.ts";
 import { MigrationError } from "../db/sql-files.ts";
 import {

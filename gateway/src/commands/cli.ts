@@ -1,7 +1,7 @@
 /** The entry point of the `tollgate` command. */
 import { deriveTerminalEnv, runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { openTerminal } from "@tollgate/terminal/terminal.ts";
-import { explainFailure } from "./failures.ts";
+import { explainFailure } from "./explain-failure.ts";
 import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 
 const args = process.argv.slice(2);

@@ -28,9 +28,9 @@ import {
   waitUntilServing,
 } from "./dev-nodes.ts";
 import { formatReadyLines } from "./ready-screen.ts";
-import { type StopRequest, waitForStopSignal } from "./signals.ts";
+import { type StopRequest, waitForStopSignal } from "./stop-signals.ts";
 
-export const dev: Command = {
+export const devCommand: Command = {
   help: "run a whole platform on this machine, with data in ./data (npm start)",
   flags: DEV_FLAGS,
   more: ["npm start -- [flags] does the same. Ctrl-C stops everything; the next start continues with the same data."],

@@ -15,9 +15,9 @@ import { newIds, publicId } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { DATABASE_HISTORY_FILE_NAME, openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
-import { DatabaseLineage } from "../db/lineage/lineage.ts";
+import { DatabaseLineage } from "../db/lineage/database-lineage.ts";
 import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { explainFailure } from "./failures.ts";
+import { explainFailure } from "./explain-failure.ts";
 import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 
 const newId = newIds(systemClock, systemRandom());

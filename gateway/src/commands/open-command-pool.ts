@@ -12,11 +12,11 @@ import { assertPoolerKeepsSessions } from "../db/check-pooler.ts";
 import { makeConnectionName } from "../db/connected-programs.ts";
 import { checkAcceptsWrites, parseDatabaseHosts } from "../db/database-client.ts";
 import { openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
-import { DatabaseLineage } from "../db/lineage/lineage.ts";
+import { DatabaseLineage } from "../db/lineage/database-lineage.ts";
 import { type Connection, clientConfig, openPool } from "../db/pool.ts";
 import { checkSession } from "../db/session-settings.ts";
 import { listSpoolDirectories } from "../ledger/spool.ts";
-import { assertReachable } from "./failures.ts";
+import { assertReachable } from "./explain-failure.ts";
 
 interface CommandPoolOptions {
   sizeMax: number;

@@ -11,9 +11,9 @@ import { systemRandom } from "../base/random.ts";
 import type { BuiltGateway } from "../build.ts";
 import { type Config, parseConfig } from "../config.ts";
 import { readWorkerSettings } from "../workers/worker-settings.ts";
-import { type StopRequest, waitForStopSignal } from "./signals.ts";
+import { type StopRequest, waitForStopSignal } from "./stop-signals.ts";
 
-export const serve: Command = {
+export const serveCommand: Command = {
   help: "run the gateway, configured by environment variables",
   more: [
     "PORT and HOST set the address, DATABASE_URL the database, KEY_PEPPER the secret that hashes API keys, DATA_DIR the directory for everything else. docs/operators/settings.md lists all settings.",
@@ -88,7 +88,7 @@ async function nameFirstOperator(
     return true;
   });
   if (hasOperator) return;
-  const { deriveLinkOrigin: linkOriginOf } = await import("../build/listener.ts");
+  const { deriveLinkOrigin: linkOriginOf } = await import("../build/http-listener.ts");
   const consoleUrl = `${linkOriginOf({ ...config, port })}/console`;
   log.info({ consoleUrl }, `No operator exists yet. ${FIRST_OPERATOR} Then sign in at ${consoleUrl}.`);
 }

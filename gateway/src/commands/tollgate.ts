@@ -1,17 +1,17 @@
 /** The table of all `tollgate` commands, by their words. */
 
 import type { CommandTable } from "@tollgate/terminal/command.ts";
-import { completion } from "@tollgate/terminal/completion.ts";
+import { completionCommand } from "@tollgate/terminal/completion.ts";
 import { VERSION } from "../base/version.ts";
 import { adminCommands } from "./admin/admin.ts";
-import { dev } from "./dev.ts";
-import { doctor } from "./doctor/doctor.ts";
+import { devCommand } from "./dev.ts";
+import { doctorCommand } from "./doctor/doctor.ts";
 import { migrateCommand } from "./migrate.ts";
-import { serve } from "./serve.ts";
+import { serveCommand } from "./serve.ts";
 import { apiCommand } from "./session/api.ts";
-import { login } from "./session/login.ts";
-import { logout } from "./session/logout.ts";
-import { receiptVerify } from "./verify-receipt.ts";
+import { loginCommand } from "./session/login.ts";
+import { logoutCommand } from "./session/logout.ts";
+import { verifyReceiptCommand } from "./verify-receipt.ts";
 
 export const TOLLGATE_COMMANDS: CommandTable = {
   program: "tollgate",
@@ -19,16 +19,16 @@ export const TOLLGATE_COMMANDS: CommandTable = {
   help: "prepaid, metered inference: run the gateway and operate the platform",
   example: "dev --port 8081",
   commands: {
-    dev,
-    serve,
+    dev: devCommand,
+    serve: serveCommand,
     migrate: migrateCommand,
-    doctor,
-    login,
-    logout,
+    doctor: doctorCommand,
+    login: loginCommand,
+    logout: logoutCommand,
     api: apiCommand,
     ...adminCommands,
-    "receipt verify": receiptVerify,
-    completion: completion("tollgate", () => TOLLGATE_COMMANDS),
+    "receipt verify": verifyReceiptCommand,
+    completion: completionCommand("tollgate", () => TOLLGATE_COMMANDS),
   },
   groups: {
     admin: {

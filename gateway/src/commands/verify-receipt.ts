@@ -3,13 +3,13 @@
 import { readFile } from "node:fs/promises";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { explainSystemError } from "@tollgate/terminal/failure.ts";
+import { explainSystemError } from "@tollgate/terminal/explain-failure.ts";
 import { z } from "zod";
 import { verifyReceipt } from "../history/receipts.ts";
 
 const Published = z.object({ keys: z.array(z.object({ id: z.string(), public_key: z.string() })) });
 
-export const receiptVerify: Command = {
+export const verifyReceiptCommand: Command = {
   help: "verify a usage receipt offline (exit code 1 if it is not valid)",
   args: { FILE: { help: "the receipt, as JSON" } },
   flags: {

@@ -9,20 +9,20 @@
  *   caller decides.
  */
 import { type Clock, sleep } from "../base/clock.ts";
-import { Distribution } from "../base/counters.ts";
 import { type Deadline, openDeadlines } from "../base/deadlines.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
+import { Histogram } from "../base/metric-counters.ts";
 import { computeRetryPauseMs } from "../base/retry-pauses.ts";
 import { AccountQueues, type QueuedOperationOutcome } from "./account-queues.ts";
 
 /** Statistics since the start, including failed batches. */
 export interface BatchFigures {
-  sizes: Distribution;
+  sizes: Histogram;
   /** How long operations waited before their batch was sent, in seconds. */
-  waitS: Distribution;
+  waitS: Histogram;
   /** How long batches were in flight, in seconds. */
-  tripS: Distribution;
+  tripS: Histogram;
   /** How many tries failed because another transaction had locked an account. */
   lockWaits: number;
 }
@@ -73,9 +73,9 @@ interface Waiting<Op, Result> {
 
 export class Batcher<Op, Result> {
   readonly figures: BatchFigures = {
-    sizes: new Distribution(SIZES),
-    waitS: new Distribution(SECONDS),
-    tripS: new Distribution(SECONDS),
+    sizes: new Histogram(SIZES),
+    waitS: new Histogram(SECONDS),
+    tripS: new Histogram(SECONDS),
     lockWaits: 0,
   };
   readonly #send: (ops: Op[]) => Promise<Result[]>;

@@ -1,9 +1,9 @@
 /** The migrations and functions of this program, and the oldest schema that it supports. */
 import { join } from "node:path";
 import { type BaseSchema, readBaseSchema } from "./base-schema.ts";
-import { type FunctionFile, readFunctions } from "./functions.ts";
 import { type Migration, readMigrations, SQL_DIRECTORY } from "./migrations.ts";
 import { OLDEST_SCHEMA } from "./schema-status.ts";
+import { type FunctionFile, readFunctions } from "./sql-functions.ts";
 
 export interface BundledSql {
   migrations: Migration[];

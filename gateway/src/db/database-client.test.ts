@@ -15,9 +15,9 @@ import { createLog } from "../base/log.ts";
 import { assertPoolerKeepsSessions } from "./check-pooler.ts";
 import { closeImmediately } from "./close-immediately.ts";
 import { DatabaseClient, parseDatabaseHosts, parseSessionOptions } from "./database-client.ts";
+import { DatabaseHeartbeat } from "./database-heartbeat.ts";
 import { parseDatabaseUrl } from "./database-url.ts";
-import { Heartbeat } from "./heartbeat.ts";
-import { type DatabaseLineage, WrongDatabaseHistoryError } from "./lineage/lineage.ts";
+import { type DatabaseLineage, WrongDatabaseHistoryError } from "./lineage/database-lineage.ts";
 import { type Connection, clientConfig, openPool } from "./pool.ts";
 import { checkSession } from "./session-settings.ts";
 import { type DatabaseProxy, openDatabaseProxy } from "./testing/database-proxy.ts";
@@ -108,7 +108,7 @@ describe("a database URL with several hosts", () => {
       },
     } as unknown as DatabaseLineage;
     const clock = systemClock;
-    const heartbeat = new Heartbeat({
+    const heartbeat = new DatabaseHeartbeat({
       ...{ connection, clock, time: { read() {} }, lineage, durability: "assumed" },
       ...{ isDoubtful: () => false, onLost: () => undefined },
     });

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
+import { HOUR_MS } from "../base/time.ts";
 import {
   computeClockUncertainty,
   describeClockTrouble,
@@ -11,7 +12,6 @@ import {
   updateClockEstimate,
 } from "./database-clock.ts";
 
-const HOUR_MS = 60 * 60 * 1000;
 const JUMP_MS_MIN = 5_000;
 
 function open() {

@@ -85,7 +85,7 @@ export function describeClockTrouble(
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
-export interface ClockState {
+export interface DatabaseClockState {
   /** The difference between the database's clock and this machine's. Null before the first reading. */
   offsetMs: number | null;
   uncertaintyMs: number;
@@ -97,7 +97,7 @@ export interface DatabaseClock {
   /** A clock whose time of day is the database's. Everything else comes from this machine's clock. */
   clock: Clock;
   read(reading: ClockReading): void;
-  state(): ClockState;
+  state(): DatabaseClockState;
 }
 
 interface DatabaseClockOptions {

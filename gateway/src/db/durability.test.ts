@@ -10,9 +10,9 @@ import pg from "pg";
 import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { createScratchDirectory, query } from "./embedded/testing.ts";
 import { DatabaseOutageGuard } from "./outage-guard.ts";
 import { openGuardedPool } from "./outage-guarded-pool.ts";
+import { createScratchDirectory, queryPostgres } from "./private-postgres/testing.ts";
 import { formatConnectionUrl, openTestDatabase } from "./testing.ts";
 
 /** The guard's intervals in ms: between heartbeats, and before the first retry of an outage. */
@@ -22,7 +22,7 @@ test("a gateway that reconnects refuses a database server that can lose commits,
   const durable = await (await createScratchDirectory(t)).start();
   const lossy = await openTestDatabase();
   const { database: name, user, ...lossyAt } = new pg.Client(formatConnectionUrl(lossy.connection));
-  await query(durable.connection, `create database ${name} owner ${durable.connection.user}`, "superuser");
+  await queryPostgres(durable.connection, `create database ${name} owner ${durable.connection.user}`, "superuser");
 
   let [host, port] = [durable.connection.host, durable.connection.port];
   const sockets = new Set<Socket>();

@@ -8,12 +8,12 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { waitPastMidnight } from "../history/testing.ts";
+import { DAY_MS } from "../base/time.ts";
+import { waitPastMidnight } from "../history/testing-past-months.ts";
 import { migrate } from "./migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
-const DAY_MS = 86_400_000;
 const newId = newIds(systemClock, systemRandom());
 const [BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId()];
 

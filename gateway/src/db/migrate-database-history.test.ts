@@ -5,7 +5,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { seededRandom } from "../base/testing.ts";
-import { DatabaseLineage } from "./lineage/lineage.ts";
+import { DatabaseLineage } from "./lineage/database-lineage.ts";
 import { migrate } from "./migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";

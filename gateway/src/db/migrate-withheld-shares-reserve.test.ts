@@ -16,8 +16,8 @@ import { timeoutFreeClock } from "../base/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { createTestHold, createTestSettlement } from "../ledger/testing.ts";
-import { readFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
+import { readFunctions } from "./sql-functions.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 

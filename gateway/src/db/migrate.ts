@@ -1,5 +1,5 @@
 /**
- * Migrates a database: numbered, forward-only migrations, then the functions (functions.ts). An empty database is
+ * Migrates a database: numbered, forward-only migrations, then the functions (sql-functions.ts). An empty database is
  * created from base.sql (base-schema.ts).
  *
  * Everything is one transaction, so that running gateways always find matching tables and functions, and a failure
@@ -12,12 +12,12 @@ import type { Log } from "../base/log.ts";
 import { type BundledSql, findOldestCompatibleProgram, readBundledSql } from "./bundled-sql.ts";
 import { formatConnectedPrograms, listConnectedPrograms } from "./connected-programs.ts";
 import { isDeadlock } from "./errors.ts";
-import { applyFunctions, CREATE_FUNCTION_FILE_TABLE, compareFunctions } from "./functions.ts";
 import { takeMigrationLock } from "./migration-lock.ts";
 import type { Migration } from "./migrations.ts";
 import { runOutsideTransaction } from "./outside-transaction.ts";
 import { readSchemaStatus, type SchemaStatus } from "./schema-status.ts";
 import { MigrationError, runSqlFile } from "./sql-files.ts";
+import { applyFunctions, CREATE_FUNCTION_FILE_TABLE, compareFunctions } from "./sql-functions.ts";
 
 const MIGRATION_RECORDS = `create table if not exists migration (
   version int primary key,

@@ -6,13 +6,14 @@ import type pg from "pg";
 import { z } from "zod";
 import { sleep, systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { MINUTE_MS } from "../base/time.ts";
 import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "./advisory-locks.ts";
 import { queryOne, row } from "./rows.ts";
 import { MigrationError } from "./sql-files.ts";
 
 const Taken = row({ taken: z.boolean() });
 const ASK_EVERY_MS = 200;
-const WAIT_MS_MAX = 10 * 60 * 1000;
+const WAIT_MS_MAX = 10 * MINUTE_MS;
 
 /** Waits for the lock, which is held until the connection ends. */
 export async function takeMigrationLock(client: pg.PoolClient, log: Log): Promise<void> {

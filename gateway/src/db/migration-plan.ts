@@ -3,9 +3,9 @@ import type pg from "pg";
 import { z } from "zod";
 import type { BundledSql } from "./bundled-sql.ts";
 import { type ConnectedProgram, listConnectedPrograms } from "./connected-programs.ts";
-import { compareFunctions } from "./functions.ts";
 import { queryRows, row } from "./rows.ts";
 import { readSchemaStatus } from "./schema-status.ts";
+import { compareFunctions } from "./sql-functions.ts";
 import { findTableLocks, type TableLock } from "./table-locks.ts";
 
 export interface PlannedMigration {

@@ -13,8 +13,8 @@ import { watchCommittedChanges } from "./change-notices.ts";
 import { closeImmediately } from "./close-immediately.ts";
 import { DatabaseClient, parseDatabaseHosts } from "./database-client.ts";
 import type { DatabaseClock } from "./database-clock.ts";
-import { Heartbeat } from "./heartbeat.ts";
-import type { DatabaseLineage } from "./lineage/lineage.ts";
+import { DatabaseHeartbeat } from "./database-heartbeat.ts";
+import type { DatabaseLineage } from "./lineage/database-lineage.ts";
 import type { Connection } from "./pool.ts";
 import type { DurabilityMode } from "./session-settings.ts";
 
@@ -44,7 +44,7 @@ interface GuardOptions {
 export class DatabaseOutageGuard {
   readonly health: CircuitBreaker;
   readonly lineage: DatabaseLineage | undefined;
-  readonly #heartbeat: Heartbeat;
+  readonly #heartbeat: DatabaseHeartbeat;
   readonly #connections = new Set<pg.Client>();
   readonly #pools: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">[] = [];
   /** Connections in use with the time since when, longest first. */
@@ -69,7 +69,7 @@ export class DatabaseOutageGuard {
     if (lineage !== undefined && "connectionString" in connection)
       parseDatabaseHosts(connection).suits = (client) => lineage.suits(client);
     this.#sparing = rateLimitedLog(log, clock);
-    this.#heartbeat = new Heartbeat({
+    this.#heartbeat = new DatabaseHeartbeat({
       connection,
       clock,
       time,

@@ -13,7 +13,7 @@ import { DAY_MS } from "../base/time.ts";
 import { makeConnectionName } from "./connected-programs.ts";
 import { openConnectionWaits, withConnectionWaits } from "./connection-waits.ts";
 import type { ClockReading } from "./database-clock.ts";
-import type { DatabaseLineage } from "./lineage/lineage.ts";
+import type { DatabaseLineage } from "./lineage/database-lineage.ts";
 import { DatabaseOutageGuard } from "./outage-guard.ts";
 import { openGuardedPool } from "./outage-guarded-pool.ts";
 import { inTransaction } from "./pool.ts";

@@ -10,8 +10,8 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Migration } from "./migrations.ts";
 import { queryRows, row } from "./rows.ts";
+import { splitStatements } from "./split-sql-statements.ts";
 import { MigrationError } from "./sql-files.ts";
-import { splitStatements } from "./statements.ts";
 
 const INDEX = /^create (unique )?index concurrently if not exists (\w+) on (\w+)(\s*\(.*| using .*)$/is;
 const VALIDATION = /^alter table (only )?\w+ validate constraint \w+$/i;

@@ -9,7 +9,7 @@ import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
 import { NEWEST_KNOWN_MIGRATION, padVersion, readMigrations } from "./migrations.ts";
 import { OLDEST_SCHEMA } from "./schema-status.ts";
-import { splitStatements } from "./statements.ts";
+import { splitStatements } from "./split-sql-statements.ts";
 import {
   type FunctionSignature,
   findIncompatibility,

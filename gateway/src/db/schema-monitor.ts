@@ -9,11 +9,11 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type BundledSql, readBundledSql } from "./bundled-sql.ts";
 import { isDatabaseUnreachable } from "./errors.ts";
-import { compareFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
 import { padVersion, SQL_DIRECTORY } from "./migrations.ts";
 import { readSchemaStatus, type SchemaStatus } from "./schema-status.ts";
 import { MigrationError } from "./sql-files.ts";
+import { compareFunctions } from "./sql-functions.ts";
 
 const LOOK_EVERY_MS = 10_000;
 

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type pg from "pg";
 import { createLog } from "../base/log.ts";
-import { computeFunctionsChecksum, readFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
-import { readSqlFiles } from "./sql-files.ts";
+import { computeSha256, readSqlFiles } from "./sql-files.ts";
+import { readFunctions } from "./sql-functions.ts";
 import { describeSchema, findSchemaDifferences, PUBLIC_NAMESPACE_SQL, queryTexts } from "./testing/describe-schema.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
@@ -43,7 +43,8 @@ describe("the SQL files", () => {
 
   test("the newest migration carries the checksum of all functions", () => {
     const newest = migrations.at(-1);
-    const line = `-- functions: ${computeFunctionsChecksum(functions)}`;
+    const checksum = computeSha256(functions.map((file) => `${file.function} ${file.sha256}\n`).join(""));
+    const line = `-- functions: ${checksum}`;
     assert.ok(
       newest?.sql.split("\n").includes(line),
       "functions changed and have no number of their own: an older gateway that restarts would put its functions back. " +

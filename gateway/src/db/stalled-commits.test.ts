@@ -9,9 +9,9 @@ import { systemClock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { makeConnectionName } from "./connected-programs.ts";
-import { createScratchDirectory, query } from "./embedded/testing.ts";
 import { DatabaseOutageGuard } from "./outage-guard.ts";
 import { openGuardedPool } from "./outage-guarded-pool.ts";
+import { createScratchDirectory, queryPostgres } from "./private-postgres/testing.ts";
 
 test("the gateway treats a hanging commit as an outage, even while the server still answers reads", async (t) => {
   const { connection } = await (await createScratchDirectory(t)).start();
@@ -24,14 +24,14 @@ test("the gateway treats a hanging commit as an outage, even while the server st
     guard.stop();
   });
   const confirmedBy = async (standby: string): Promise<void> => {
-    await query(connection, `alter system set synchronous_standby_names = '${standby}'`, "superuser");
-    await query(connection, "select pg_reload_conf()", "superuser");
+    await queryPostgres(connection, `alter system set synchronous_standby_names = '${standby}'`, "superuser");
+    await queryPostgres(connection, "select pg_reload_conf()", "superuser");
   };
   await pool.query("create table thing (a int)");
   guard.watch();
   await confirmedBy("nobody");
   await eventually("the server has heard of it", async () => {
-    const [row] = await query<{ names: string }>(
+    const [row] = await queryPostgres<{ names: string }>(
       connection,
       "select current_setting('synchronous_standby_names') as names",
     );
@@ -43,7 +43,7 @@ test("the gateway treats a hanging commit as an outage, even while the server st
   // Each heartbeat hangs in its commit on a new connection. A third connection proves that two heartbeats timed out.
   await eventually("heartbeats are repeated during the outage", async () => {
     assert.deepEqual([guard.health.isAway, guard.health.latencyMs], [true, null], "no heartbeat succeeds");
-    const [row] = await query<{ hanging: number }>(
+    const [row] = await queryPostgres<{ hanging: number }>(
       connection,
       `select count(*)::int as hanging from pg_stat_activity
         where application_name = '${makeConnectionName("heartbeat")}' and wait_event = 'SyncRep'`,

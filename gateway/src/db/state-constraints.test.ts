@@ -1,4 +1,4 @@
-/** The sets of values in base/states.ts equal those that the database's constraints allow. */
+/** The sets of values in base/stored-enumerations.ts equal those that the database's constraints allow. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ROLES } from "@tollgate/api/roles.ts";
@@ -26,7 +26,7 @@ import {
   TOP_UP_FAILURES,
   TRANSFER_KINDS,
   WITHHELD_REASONS,
-} from "../base/states.ts";
+} from "../base/stored-enumerations.ts";
 import { queryRows, row } from "./rows.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
@@ -67,7 +67,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test("the values that a column's constraint allows equal its set in base/states.ts", async () => {
+test("the values that a column's constraint allows equal its set in base/stored-enumerations.ts", async () => {
   const Constraint = row({ column: z.string(), definition: z.string() });
   // Reads constraints on a single column of a table. Those of partitions are left out.
   const constraints = await queryRows(

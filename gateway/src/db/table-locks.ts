@@ -3,7 +3,7 @@
  * of statement that blocks writes or reads of an existing table. Statements that match no rule are reported as unknown.
  * Tables created in the same run are not reported, because nothing uses them yet.
  */
-import { splitStatements } from "./statements.ts";
+import { splitStatements } from "./split-sql-statements.ts";
 
 export interface TableLock {
   line: number;

@@ -2,13 +2,13 @@
  * Reads the frames (messages) that nodes send about their attempts, checks their order, and passes output to the
  * request's sink.
  */
-import { decodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, FrameError } from "@tollgate/protocol/frame-codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
-import { hasEnded } from "./attempt.ts";
 import type { AttemptBlame } from "./attempt-blame.ts";
+import { hasEnded } from "./attempt-state-machine.ts";
 import type { DispatchSink } from "./dispatch-request.ts";
 import { computeIdleFrameCost, type FrameRates } from "./frame-rates.ts";
 import { recordOutput, recordProgress } from "./node-silence.ts";

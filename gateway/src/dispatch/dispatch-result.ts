@@ -1,6 +1,6 @@
 /** How a dispatched request ended: which node served it, and when. */
 import type { Uuid } from "../base/ids.ts";
-import type { AttemptEnd } from "../base/states.ts";
+import type { AttemptEnd } from "../base/stored-enumerations.ts";
 import type { NodeRecord } from "./node-records.ts";
 import type { Attempt } from "./running-attempt.ts";
 
@@ -67,14 +67,14 @@ interface Pace {
 }
 
 /** How the request ends if this is its last attempt. */
-export function endOf({ state, enough, unbuilt }: Attempt): DispatchResult["end"] {
+export function findDispatchEnd({ state, enough, unbuilt }: Attempt): DispatchResult["end"] {
   if (enough) return "enough";
   if (unbuilt) return "unbuilt";
   if (state === "lost" || state === "expired") return "quiet";
   return state as Exclude<AttemptEnd, "lost" | "expired" | "declined">;
 }
 
-export function resultOf(
+export function makeDispatchResult(
   end: DispatchResult["end"],
   attempt: Attempt | undefined,
   { startedAt, accepted }: { startedAt: number; accepted: number },

@@ -4,16 +4,16 @@ import { beforeEach, describe, test } from "node:test";
 import { waitOneTurn } from "../base/testing.ts";
 import { FakeNode, TextSink } from "./testing.ts";
 import {
+  DISPATCH_REQUEST,
   type DispatchRig,
-  firstOffered,
-  heard,
+  listReceivedFrameKinds,
   MODEL,
-  NEVER,
+  NEVER_ABORTED,
   nodeRecordOf,
-  ORDER,
   openDispatchRig,
-  REQUEST,
-} from "./testing-rig.ts";
+  REQUEST_ID,
+  waitForFirstOffer,
+} from "./testing-dispatcher.ts";
 
 describe("dispatcher", () => {
   let elected: string[];
@@ -29,7 +29,7 @@ describe("dispatcher", () => {
     const offered = node.job();
     const running = rig.run(sink);
     const job = await offered;
-    assert.equal(job, `${REQUEST}-01`);
+    assert.equal(job, `${REQUEST_ID}-01`);
     rig.clock.advance(30);
     node.say({ kind: "accepted", job });
     rig.clock.advance(70);
@@ -53,7 +53,7 @@ describe("dispatcher", () => {
     );
     rig.dispatcher.measured(MODEL, result, { prompt: 5, output: 21 });
     assert.deepEqual(rig.dispatcher.speedOf(MODEL), { ttftMs: 100, ttftMsPerToken: 20, tokensPerSecond: 500 });
-    assert.deepEqual(heard(node), ["job"]);
+    assert.deepEqual(listReceivedFrameKinds(node), ["job"]);
   });
 
   test("fails immediately if no connected node serves the model", async () => {
@@ -70,10 +70,18 @@ describe("dispatcher", () => {
     const job = await offered;
     node.say({ kind: "accepted", job });
     node.delta(job, 0, "x");
-    const second = rig.dispatcher.run({ ...ORDER, request: REQUEST.replace("06", "07") }, new TextSink(), NEVER);
-    const third = rig.dispatcher.run({ ...ORDER, request: REQUEST.replace("06", "08") }, new TextSink(), NEVER);
+    const second = rig.dispatcher.run(
+      { ...DISPATCH_REQUEST, request: REQUEST_ID.replace("06", "07") },
+      new TextSink(),
+      NEVER_ABORTED,
+    );
+    const third = rig.dispatcher.run(
+      { ...DISPATCH_REQUEST, request: REQUEST_ID.replace("06", "08") },
+      new TextSink(),
+      NEVER_ABORTED,
+    );
     await waitOneTurn();
-    assert.deepEqual(heard(node), ["job"], "the others wait");
+    assert.deepEqual(listReceivedFrameKinds(node), ["job"], "the others wait");
     const next = node.job(2);
     node.say({ kind: "done", job, seq: 1, finish: "stop" });
     assert.equal((await first).end, "finished");
@@ -95,7 +103,7 @@ describe("dispatcher", () => {
     const [a, b] = [await rig.online("a"), await rig.online("b")];
     const sink = new TextSink();
     const running = rig.run(sink);
-    const { job, node, other } = await firstOffered(a, b);
+    const { job, node, other } = await waitForFirstOffer(a, b);
     const nextOffer = other.job();
     node.say({ kind: "busy", job });
     const second = await nextOffer;
@@ -119,10 +127,14 @@ describe("dispatcher", () => {
   test("repeats an offer after 250 ms to a node that replied busy, if no other node is free", async () => {
     const [a, b] = [await rig.online("a"), await rig.online("b")];
     const first = rig.run(new TextSink());
-    const { job, node: full, other } = await firstOffered(a, b);
+    const { job, node: full, other } = await waitForFirstOffer(a, b);
     full.say({ kind: "accepted", job });
     const sink = new TextSink();
-    const second = rig.dispatcher.run({ ...ORDER, request: REQUEST.replace("06", "07") }, sink, NEVER);
+    const second = rig.dispatcher.run(
+      { ...DISPATCH_REQUEST, request: REQUEST_ID.replace("06", "07") },
+      sink,
+      NEVER_ABORTED,
+    );
     other.say({ kind: "busy", job: await other.job() });
     await waitOneTurn();
     // For half a second, other nodes are asked before this one.
@@ -141,15 +153,23 @@ describe("dispatcher", () => {
   test("after a node replies busy, prefers other nodes to it until a set time has passed", async () => {
     const [a, b] = [await rig.online("a"), await rig.online("b")];
     const first = rig.run(new TextSink());
-    const { job, node: full, other } = await firstOffered(a, b);
+    const { job, node: full, other } = await waitForFirstOffer(a, b);
     full.say({ kind: "accepted", job });
     const gone = new AbortController();
-    const left = rig.dispatcher.run({ ...ORDER, request: REQUEST.replace("06", "07") }, new TextSink(), gone.signal);
+    const left = rig.dispatcher.run(
+      { ...DISPATCH_REQUEST, request: REQUEST_ID.replace("06", "07") },
+      new TextSink(),
+      gone.signal,
+    );
     other.say({ kind: "busy", job: await other.job() });
     await waitOneTurn();
     gone.abort();
     assert.equal((await left).end, "cancelled");
-    const second = rig.dispatcher.run({ ...ORDER, request: REQUEST.replace("06", "08") }, new TextSink(), NEVER);
+    const second = rig.dispatcher.run(
+      { ...DISPATCH_REQUEST, request: REQUEST_ID.replace("06", "08") },
+      new TextSink(),
+      NEVER_ABORTED,
+    );
     rig.clock.advance(500);
     const again = await other.job(2);
     for (const [node, id] of [
@@ -196,7 +216,7 @@ describe("dispatcher", () => {
     node.say({ kind: "accepted", job });
     node.delta(job, 0, "abc");
     assert.equal((await running).end, "enough");
-    assert.deepEqual(heard(node), ["job", "cancel"]);
+    assert.deepEqual(listReceivedFrameKinds(node), ["job", "cancel"]);
   });
 
   test("names a node to be paid only if it accepted before the client disconnected", async () => {
@@ -211,7 +231,7 @@ describe("dispatcher", () => {
       const result = await running;
       assert.equal(result.end, "cancelled");
       assert.equal(result.server !== null, accepted);
-      assert.equal(heard(node).at(-1), "cancel");
+      assert.equal(listReceivedFrameKinds(node).at(-1), "cancel");
     }
   });
 });

@@ -1,19 +1,19 @@
 /** Runs requests on nodes (`request-run.ts`), and reports what the nodes' attempts and answers show about them. */
 import type { Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
-import type { CancelSignal } from "../base/cancel.ts";
+import type { CancelSignal } from "../base/cancel-signal.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
-import { AttemptRunner } from "./attempts.ts";
+import { AttemptRunner } from "./attempt-runner.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
-import { type DispatchResult, endOf, resultOf } from "./dispatch-result.ts";
-import type { Peers } from "./exchange/peers.ts";
-import { NodeQueue } from "./queue.ts";
-import { needOf, RequestRun } from "./request-run.ts";
+import { type DispatchResult, findDispatchEnd, makeDispatchResult } from "./dispatch-result.ts";
+import type { PeerGateways } from "./exchange/peer-gateways.ts";
+import { type MedianSpeed, NodeSpeeds } from "./node-speeds.ts";
+import { NodeWaitQueue } from "./node-wait-queue.ts";
+import { listRequiredNodeProperties, RequestRun } from "./request-run.ts";
 import type { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
-import { type MedianSpeed, NodeSpeeds } from "./speeds.ts";
 
 const QUEUE_MAX = 4096;
 /** Answers with fewer tokens are not used to measure speed. */
@@ -112,7 +112,7 @@ export function openDispatcher(options: {
   /** The longest time for a job. A longer one ends as a stall, without blaming the node. */
   jobMsMax?: number;
   /** The other gateways. Undefined: there are none. */
-  peers?: Pick<Peers, "exchange" | "slotsTold" | "gateways"> & Partial<Pick<Peers, "shareLoads">>;
+  peers?: Pick<PeerGateways, "exchange" | "slotsTold" | "gateways"> & Partial<Pick<PeerGateways, "shareLoads">>;
 }): Dispatcher {
   const { roster, clock, deadlineMs, peers } = options;
   const attemptListeners: ((attempt: Attempt) => void)[] = [];
@@ -144,7 +144,7 @@ export function openDispatcher(options: {
   const tellSpeed = peers?.exchange(speeds.topic((nodeId) => roster.find(nodeId) !== undefined));
   const ttftMs = (nodeId: string, model: string): number | null => speeds.ttftMsOf(nodeId, model);
   const shareLoads = peers?.shareLoads;
-  const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX, ttftMs, shareLoads });
+  const queue = new NodeWaitQueue({ roster, clock, waitingMax: QUEUE_MAX, ttftMs, shareLoads });
   roster.onGone((nodeId) => speeds.forget(nodeId));
   return {
     run: (order, sink, signal) =>
@@ -166,8 +166,11 @@ export function openDispatcher(options: {
       roster.sent(node);
       const attempt = await attempts.run(order, 1, node, sink, { signal });
       over(attempt);
-      const end = attempt.state === "declined" ? "no_capacity" : endOf(attempt);
-      return { ...resultOf(end, attempt, { startedAt, accepted: attempt.acceptedAt === null ? 0 : 1 }), own: true };
+      const end = attempt.state === "declined" ? "no_capacity" : findDispatchEnd(attempt);
+      return {
+        ...makeDispatchResult(end, attempt, { startedAt, accepted: attempt.acceptedAt === null ? 0 : 1 }),
+        own: true,
+      };
     },
     measured(model, { pace, own = false }, tokens, request) {
       if (pace === null) return;
@@ -189,11 +192,11 @@ export function openDispatcher(options: {
     speedOf: (model) => speeds.ofModel(roster.serving({ model }), model),
     keepsFormat: (model) => roster.serving({ model, formatted: true }).length > 0,
     unkeptKeyword(model, keywords) {
-      const need = needOf(model, keywords);
+      const need = listRequiredNodeProperties(model, keywords);
       if (roster.serves(need, new Set())) return undefined;
       // Prefers a keyword that no node enforces. If each is enforced by some node, but no node enforces all, any can be
       // named.
-      const alone = keywords.find((use) => !roster.serves(needOf(model, [use]), new Set()));
+      const alone = keywords.find((use) => !roster.serves(listRequiredNodeProperties(model, [use]), new Set()));
       return alone ?? keywords.at(-1);
     },
     waiting: (model) => queue.waiting(model),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { JobJoiner } from "@tollgate/protocol/job-splitting.ts";
 import { gatewaySubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
-import { openPeers } from "./exchange/peers.ts";
+import { openPeerGateways } from "./exchange/peer-gateways.ts";
 import { RecentDemand, RequestsInService, serveFairly } from "./fair-shares.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -135,7 +135,7 @@ test("two gateways give an account no more than its equal share of slots while a
   const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
   const open = (gatewayId: string) => {
     const roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
-    const peers = openPeers({ plane, roster, gatewayId, clock, log });
+    const peers = openPeerGateways({ plane, roster, gatewayId, clock, log });
     return openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 60_000, peers });
   };
   const gateways = { a: open("gw1"), b: open("gw2") };

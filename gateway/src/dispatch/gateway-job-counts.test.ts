@@ -9,7 +9,7 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import type { DispatchRequest } from "./dispatch-request.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
-import { openPeers, type Peers } from "./exchange/peers.ts";
+import { openPeerGateways, type PeerGateways } from "./exchange/peer-gateways.ts";
 import type { NodeRecord } from "./node-records.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
@@ -36,13 +36,13 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
       ...nodeRecords[id],
     });
     const roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
-    const peers: Peers = openPeers({ plane, roster, gatewayId, clock, log });
+    const peers: PeerGateways = openPeerGateways({ plane, roster, gatewayId, clock, log });
     const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 10_000, peers });
     dispatcher.onRefused((nodeId, how) => refused.push(`${nodeId} ${how}`));
     return { roster, peers, dispatcher };
   };
-  const online = async (id: string, told: Partial<Parameters<FakeNode["report"]>[0]> = {}, gatewayId = "gw1") => {
-    const node = new FakeNode(plane, { id, gatewayId });
+  const online = async (id: string, told: Partial<Parameters<FakeNode["report"]>[0]> = {}) => {
+    const node = new FakeNode(plane, { id, gatewayId: "gw1" });
     node.report({ models: [MODEL], slots: 1, ...told });
     await waitOneTurn();
     return node;

@@ -1,11 +1,11 @@
 /** Frames that break the protocol fail the job that they belong to, nothing else, and their text is not logged. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { createLog } from "../base/log.ts";
 import type { DispatchResult } from "./dispatch-result.ts";
 import { TextSink } from "./testing.ts";
-import { type DispatchRig, NEVER, ORDER, openDispatchRig } from "./testing-rig.ts";
+import { DISPATCH_REQUEST, type DispatchRig, NEVER_ABORTED, openDispatchRig } from "./testing-dispatcher.ts";
 
 describe("malformed or foreign frames", () => {
   let logged: string;
@@ -54,7 +54,7 @@ describe("malformed or foreign frames", () => {
     for (const [nth, sink] of sinks.entries()) {
       const offered = node.job(nth + 1);
       const request = String(nth).padStart(26, "0");
-      running.push(rig.dispatcher.run({ ...ORDER, request }, sink, NEVER));
+      running.push(rig.dispatcher.run({ ...DISPATCH_REQUEST, request }, sink, NEVER_ABORTED));
       jobs.push(await offered);
       node.say({ kind: "accepted", job: jobs[nth] as string });
     }

@@ -1,7 +1,7 @@
 /** A node that sends more than allowed is disconnected, and neither the log nor memory grows without limit. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";

@@ -5,7 +5,7 @@
 import { RandomSet, type RandomSetPosition } from "./random-set.ts";
 
 /** The properties that a request requires of a node. */
-export interface NodeRequirements {
+export interface RequiredNodeProperties {
   model: string;
   /** Whether the engine must enforce an output format. Undefined: no. */
   formatted?: boolean;
@@ -49,7 +49,7 @@ export class NodeIndex<Node extends Filed> {
   readonly #places = new Map<Node, Place<Node>>();
 
   /** The nodes that meet the requirements; undefined if there are none. */
-  of({ model, formatted = false }: NodeRequirements): NodeList<Node> | undefined {
+  of({ model, formatted = false }: RequiredNodeProperties): NodeList<Node> | undefined {
     return (formatted ? this.#formatted : this.#plain).get(model);
   }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { computePromptStallMsMax } from "../base/node-trust-thresholds.ts";
 import { manualClock } from "../base/testing.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { watchAttemptDeadline } from "./attempt-deadline.ts";
 import {
   computeSilenceTimeout,
@@ -22,7 +23,6 @@ const accepted = (at = 0): SignsOfLife => ({
   lateAt: Number.POSITIVE_INFINITY,
   reading: { fraction: 0, grewAt: Number.NEGATIVE_INFINITY, msMax: 60_000, stuckMsMax: 10_000 },
 });
-const HOUR_MS = 3_600_000;
 
 describe("silence timeouts", () => {
   test("check after two seconds whether a node still reads the prompt, while another node is available", () => {

@@ -2,7 +2,7 @@
  * Reads the states that nodes report, and asks for them. Looks up the node's record before a state is applied. A state
  * equal to the previous one is not decoded. Of changed states, a few per second are applied, and always the newest.
  */
-import { decodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, FrameError } from "@tollgate/protocol/frame-codec.ts";
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import { ALL_NODE_STATES_SUBJECT, parseSendingNode, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import type { Clock } from "../base/clock.ts";

@@ -1,5 +1,5 @@
 /**
- * Counts the jobs of each node: this gateway's own, and those that the other gateways report (exchange/peers.ts).
+ * Counts the jobs of each node: this gateway's own, and those that the other gateways report (exchange/peer-gateways.ts).
  * Nodes' own reports do not count. Times are monotonic milliseconds.
  */
 import { RecentMaximum } from "./exchange/recent-maximum.ts";

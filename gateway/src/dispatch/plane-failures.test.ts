@@ -7,7 +7,7 @@ import { beforeEach, describe, test } from "node:test";
 import { waitOneTurn } from "../base/testing.ts";
 import type { Attempt } from "./running-attempt.ts";
 import { TextSink } from "./testing.ts";
-import { answerJob, cancelledJobs, type DispatchRig, openDispatchRig, reportState } from "./testing-rig.ts";
+import { answerJob, type DispatchRig, listCancelledJobs, openDispatchRig, reportState } from "./testing-dispatcher.ts";
 
 describe("requests in flight when the whole dispatch plane is unreachable", () => {
   let rig: DispatchRig;
@@ -72,7 +72,7 @@ describe("requests in flight when the whole dispatch plane is unreachable", () =
       await waitOneTurn();
       rig.clock.advance(1_900);
       rig.plane.comeBack();
-      assert.deepEqual(cancelledJobs(node).at(-1), job, "a node that did not notice must not go on");
+      assert.deepEqual(listCancelledJobs(node).at(-1), job, "a node that did not notice must not go on");
       await reportState(node);
     }
     answerJob(node, await node.job(5));

@@ -7,7 +7,7 @@ import { beforeEach, describe, test } from "node:test";
 import { waitOneTurn } from "../base/testing.ts";
 import type { Attempt } from "./running-attempt.ts";
 import { type FakeNode, TextSink } from "./testing.ts";
-import { answerJob, cancelledJobs, type DispatchRig, openDispatchRig, reportState } from "./testing-rig.ts";
+import { answerJob, type DispatchRig, listCancelledJobs, openDispatchRig, reportState } from "./testing-dispatcher.ts";
 
 describe("requests in flight when one server of the dispatch plane fails", () => {
   let rig: DispatchRig;
@@ -93,7 +93,7 @@ describe("requests in flight when one server of the dispatch plane fails", () =>
       await reportState(node, 1);
       happens(job);
       await reportState(node);
-      assert.deepEqual(cancelledJobs(node).at(-1), job, "what it still runs is stopped");
+      assert.deepEqual(listCancelledJobs(node).at(-1), job, "what it still runs is stopped");
       answerJob(node, await node.job(nth + 1));
       assert.equal((await running).end, "finished");
       rig.clock.advance(60_000);

@@ -45,12 +45,12 @@ describe("a node on probation", () => {
     await report(node);
     return node;
   };
-  const report = async (node: FakeNode, busy = 0): Promise<void> => {
-    node.report({ models: [MODEL], slots: 8, busy, accepts_early: true });
+  const report = async (node: FakeNode): Promise<void> => {
+    node.report({ models: [MODEL], slots: 8, busy: 0, accepts_early: true });
     await waitOneTurn();
   };
   let requests = 0;
-  const ask = (gone = new AbortController()) => {
+  const ask = () => {
     const header = { model: MODEL, endpoint: "chat" as const, stream: true, output_tokens_max: 9, sampling: {} };
     const request = String(requests++).padStart(26, "0");
     const sink = {
@@ -60,7 +60,7 @@ describe("a node on probation", () => {
       finished: () => "answered" as const,
       reachedClient: false,
     };
-    return dispatcher.run({ request, header, body: { messages: [] } }, sink, gone.signal);
+    return dispatcher.run({ request, header, body: { messages: [] } }, sink, new AbortController().signal);
   };
   const jobs = (node: FakeNode): number => node.heard.filter(({ kind }) => kind === "job").length;
   const finish = (node: FakeNode, job: string): void => {

@@ -17,7 +17,7 @@ const SINK = {
   reachedClient: false,
 };
 
-test("a request that needs a proven node goes only to one with 1,000 spot-checked answers of the model, and fails at once without one", async () => {
+test("a request that needs a proven node goes only to a node with 1,000 spot-checked answers of the model, or fails at once", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
   let checked: Record<string, number> = { [MODEL]: 999, "another-model": 5_000 };
   const roster = new Roster({

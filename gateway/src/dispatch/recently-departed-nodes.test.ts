@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { waitOneTurn } from "../base/testing.ts";
 import { TextSink } from "./testing.ts";
-import { answerJob, type DispatchRig, MODEL, openDispatchRig, reportState } from "./testing-rig.ts";
+import { answerJob, type DispatchRig, MODEL, openDispatchRig, reportState } from "./testing-dispatcher.ts";
 
 describe("nodes that disconnected a short time ago", () => {
   let rig: DispatchRig;

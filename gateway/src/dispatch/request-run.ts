@@ -4,16 +4,16 @@
  * on another node. A request that the dispatch plane lost is retried too, and that does not count as the one retry.
  */
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
-import type { CancelSignal } from "../base/cancel.ts";
+import type { CancelSignal } from "../base/cancel-signal.ts";
 import type { Clock } from "../base/clock.ts";
 import { PREFILL_MS_MAX, SILENT_NODES_PER_REQUEST_MAX } from "../base/node-trust-thresholds.ts";
-import type { AttemptEnd } from "../base/states.ts";
-import { decideRetry, judgeSecondOpinion } from "./attempt.ts";
-import type { AttemptRunner } from "./attempts.ts";
+import type { AttemptEnd } from "../base/stored-enumerations.ts";
+import type { AttemptRunner } from "./attempt-runner.ts";
+import { decideRetry, judgeSecondOpinion } from "./attempt-state-machine.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
-import { type AttemptTimes, type DispatchResult, endOf, resultOf } from "./dispatch-result.ts";
-import type { NodeRequirements } from "./node-index.ts";
-import type { NodeQueue, QueueResult } from "./queue.ts";
+import { type AttemptTimes, type DispatchResult, findDispatchEnd, makeDispatchResult } from "./dispatch-result.ts";
+import type { RequiredNodeProperties } from "./node-index.ts";
+import type { NodeWaitQueue, NodeWaitResult } from "./node-wait-queue.ts";
 import type { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
 
@@ -22,7 +22,7 @@ const OFFERS_MAX = 99;
 
 interface RequestRunOptions {
   attempts: AttemptRunner;
-  queue: NodeQueue;
+  queue: NodeWaitQueue;
   roster: Roster;
   clock: Clock;
   /** Called for every attempt that ended, once the node at fault is known. */
@@ -46,7 +46,7 @@ export class RequestRun {
   readonly #silent = new Set<string>();
   /** Whether the first silence has already been counted against its node or excused. */
   #isSilenceJudged = false;
-  readonly #need: NodeRequirements;
+  readonly #need: RequiredNodeProperties;
   /** The account of the request; the platform's own jobs share one. */
   readonly #account: string;
   #accepted = 0;
@@ -62,7 +62,10 @@ export class RequestRun {
     this.#o = options;
     const { header, formatted = false, keywords = [], proven = false, origin } = options.order;
     this.#account = origin?.accountId ?? "";
-    this.#need = { ...(formatted ? needOf(header.model, keywords) : { model: header.model }), proven };
+    this.#need = {
+      ...(formatted ? listRequiredNodeProperties(header.model, keywords) : { model: header.model }),
+      proven,
+    };
     this.#startedAt = options.clock.monotonic();
     this.#deadline = this.#startedAt + options.deadlineMs;
   }
@@ -112,7 +115,7 @@ export class RequestRun {
         this.#tried.add(turn.node.id);
       } else {
         // The retry is used up, so no second node can confirm the empty answer.
-        return this.#result(end === "empty" ? "unconfirmed" : endOf(attempt), attempt, attempt);
+        return this.#result(end === "empty" ? "unconfirmed" : findDispatchEnd(attempt), attempt, attempt);
       }
     }
     if (first?.state === "empty") return this.#result("unconfirmed", first, first);
@@ -198,10 +201,12 @@ export class RequestRun {
     const opinion = judgeSecondOpinion({ ...second, hadOutput: second.firstOutputAt !== null });
     if (opinion === "refuted") first.failure = "miss";
     if (opinion === "shared") this.#o.over(second);
-    return opinion === "none" ? this.#result("unconfirmed", first, first) : this.#result(endOf(second), second, first);
+    return opinion === "none"
+      ? this.#result("unconfirmed", first, first)
+      : this.#result(findDispatchEnd(second), second, first);
   }
 
-  #nextNode(first: Attempt | undefined): Promise<QueueResult> {
+  #nextNode(first: Attempt | undefined): Promise<NodeWaitResult> {
     return this.#o.queue.wait(this.#need, {
       account: this.#account,
       excluded: this.#ruledOut(first),
@@ -227,12 +232,12 @@ export class RequestRun {
    */
   #result(end: DispatchResult["end"], attempt: Attempt | undefined, unjudged?: Attempt): DispatchResult {
     if (unjudged?.state === "empty") this.#o.over(unjudged);
-    const result = resultOf(end, attempt, { startedAt: this.#startedAt, accepted: this.#accepted });
+    const result = makeDispatchResult(end, attempt, { startedAt: this.#startedAt, accepted: this.#accepted });
     return this.#tries.length > 1 ? { ...result, tries: this.#tries } : result;
   }
 }
 
-export const needOf = (model: string, keywords: readonly KeywordUse[]): NodeRequirements => ({
+export const listRequiredNodeProperties = (model: string, keywords: readonly KeywordUse[]): RequiredNodeProperties => ({
   model,
   formatted: true,
   keywords: keywords.map(({ needs }) => needs),

@@ -2,7 +2,7 @@
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { DEFAULT_SCHEMA_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 import { CHECKED_MIN, REFUSAL_PENALTIES } from "../base/node-trust-thresholds.ts";
-import { mayReceiveRequests, type NodeRequirements } from "./node-index.ts";
+import { mayReceiveRequests, type RequiredNodeProperties } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 
 export interface RosterNode {
@@ -95,7 +95,7 @@ export function applyState(node: RosterNode, state: NodeState, now: number): voi
 }
 
 /** Whether a node meets the requirements, for nodes that are not in the index. */
-export const canServe = (node: RosterNode, need: NodeRequirements): boolean =>
+export const canServe = (node: RosterNode, need: RequiredNodeProperties): boolean =>
   node.models.has(need.model) &&
   (!need.formatted || node.formats.has(need.model)) &&
   meetsRequirements(node, need) &&
@@ -106,10 +106,10 @@ const isProven = ({ nodeRecord }: RosterNode, model: string): boolean =>
   (nodeRecord.checked?.[model] ?? 0) >= CHECKED_MIN;
 
 /** Whether the node meets the requirements that the index (by model and output format) does not check. */
-export const meetsRequirements = (node: RosterNode, need: NodeRequirements): boolean =>
+export const meetsRequirements = (node: RosterNode, need: RequiredNodeProperties): boolean =>
   enforcesSchemaKeywords(node, need) && (need.proven !== true || isProven(node, need.model));
 
-export const enforcesSchemaKeywords = ({ keywords }: RosterNode, need: NodeRequirements): boolean =>
+export const enforcesSchemaKeywords = ({ keywords }: RosterNode, need: RequiredNodeProperties): boolean =>
   need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));
 
 export const isOnProbation = ({ answersOwed = 0 }: NodeRecord): boolean => answersOwed > 0;

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
-import type { NodeRequirements } from "./node-index.ts";
+import type { RequiredNodeProperties } from "./node-index.ts";
 import { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -13,7 +13,7 @@ import { FakeNode, MemoryPlane } from "./testing.ts";
 const MODELS = ["m", "n"];
 /** No more nodes than are compared per request, so that the choice does not depend on chance. */
 const IDS = ["a", "b", "c", "d"];
-const NEEDS: NodeRequirements[] = MODELS.flatMap((model) => [{ model }, { model, formatted: true }]);
+const NEEDS: RequiredNodeProperties[] = MODELS.flatMap((model) => [{ model }, { model, formatted: true }]);
 
 const who = fc.constantFrom(...IDS);
 const models = fc.subarray(MODELS, { minLength: 1 });
@@ -107,7 +107,7 @@ function openWorld() {
     await waitOneTurn();
   };
 
-  const compare = (need: NodeRequirements, excluded: Set<string>): void => {
+  const compare = (need: RequiredNodeProperties, excluded: Set<string>): void => {
     const serving = roster.nodes().filter(({ models, formats, draining }) => {
       return models.has(need.model) && (!need.formatted || formats.has(need.model)) && !draining;
     });

@@ -12,7 +12,7 @@ import type { Random } from "../base/random.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { DispatchPlane } from "../plane/plane.ts";
 import { FrameRates } from "./frame-rates.ts";
-import { NodeIndex, type NodeRequirements } from "./node-index.ts";
+import { NodeIndex, type RequiredNodeProperties } from "./node-index.ts";
 import { type NodeRecord, NodeRecords } from "./node-records.ts";
 import { NodeStates } from "./node-states.ts";
 import { OfferRecords } from "./offer-records.ts";
@@ -90,7 +90,7 @@ export class Roster {
   }
 
   /** Whether an able node exists besides the excluded ones: connected (busy or free), or expected back soon. */
-  serves(need: NodeRequirements, excluded: ReadonlySet<string>): boolean {
+  serves(need: RequiredNodeProperties, excluded: ReadonlySet<string>): boolean {
     const isThere =
       this.#index.of(need)?.able.some((node) => !excluded.has(node.id) && meetsRequirements(node, need)) ?? false;
     return isThere || this.#memory.expected().some((node) => canServe(node, need) && !excluded.has(node.id));
@@ -109,7 +109,7 @@ export class Roster {
   }
 
   /** The IDs of the connected nodes that meet the requirements. */
-  serving(need: NodeRequirements): string[] {
+  serving(need: RequiredNodeProperties): string[] {
     return (
       this.#index
         .of(need)
@@ -121,7 +121,7 @@ export class Roster {
 
   /** Chooses a free node that meets the requirements; undefined if all are busy. */
   pick(
-    need: NodeRequirements,
+    need: RequiredNodeProperties,
     excluded: ReadonlySet<string>,
     ttftMs: (nodeId: string) => number | null,
   ): RosterNode | undefined {

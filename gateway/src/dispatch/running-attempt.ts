@@ -1,8 +1,8 @@
-/** An attempt in flight, and its changes of state by the table in attempt.ts. */
+/** An attempt in flight, and its changes of state by the table in attempt-state-machine.ts. */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { ShortLivedMap } from "../base/short-lived-collections.ts";
-import type { AttemptEnd } from "../base/states.ts";
-import { type AttemptEvent, type AttemptState, hasEnded, nextState } from "./attempt.ts";
+import type { AttemptEnd } from "../base/stored-enumerations.ts";
+import { type AttemptEvent, type AttemptState, findNextState, hasEnded } from "./attempt-state-machine.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import type { SignsOfLife } from "./node-silence.ts";
 import type { RosterNode } from "./roster-node.ts";
@@ -58,8 +58,8 @@ const FAILURES: Partial<Record<AttemptEvent, AttemptFailure>> = { quiet: "silent
 export function applyEvent(attempt: RunningAttempt, event: AttemptEvent): void {
   if (hasEnded(attempt.state)) return;
   // An event that the protocol does not allow ends the attempt as broken, in every state.
-  const next = nextState(attempt.state, event);
-  attempt.state = next ?? (nextState(attempt.state, "broken") as AttemptState);
+  const next = findNextState(attempt.state, event);
+  attempt.state = next ?? (findNextState(attempt.state, "broken") as AttemptState);
   attempt.failure ??= next === undefined ? "protocol" : (FAILURES[event] ?? null);
   if (attempt.state === "declined" && (event === "busy" || event === "late")) attempt.refusal = event;
   if (hasEnded(attempt.state)) attempt.over(attempt.state);

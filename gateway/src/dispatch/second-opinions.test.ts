@@ -7,15 +7,15 @@ import type { DispatchSink } from "./dispatch-request.ts";
 import type { DispatchResult } from "./dispatch-result.ts";
 import { type FakeNode, TextSink } from "./testing.ts";
 import {
+  DISPATCH_REQUEST,
   type DispatchRig,
-  firstOffered,
-  heard,
+  listReceivedFrameKinds,
   MODEL,
   nodeRecordOf,
-  ORDER,
   openDispatchRig,
-  REQUEST,
-} from "./testing-rig.ts";
+  REQUEST_ID,
+  waitForFirstOffer,
+} from "./testing-dispatcher.ts";
 
 describe("an answer without a single token", () => {
   let hostOfNode: (id: string) => string;
@@ -33,7 +33,7 @@ describe("an answer without a single token", () => {
   const afterEmpty = async (sink: DispatchSink, signal?: AbortSignal) => {
     const [a, b] = [await rig.online("a"), await rig.online("b")];
     const running = rig.run(sink, signal);
-    const { job, node, other } = await firstOffered(a, b);
+    const { job, node, other } = await waitForFirstOffer(a, b);
     node.say({ kind: "accepted", job });
     const second = other.job();
     node.say({ kind: "done", job, seq: 0, finish: "stop" });
@@ -58,7 +58,7 @@ describe("an answer without a single token", () => {
         [other.id, null],
       ] as const),
     );
-    assert.equal(heard(first).includes("cancel"), false, "it is done by its own word");
+    assert.equal(listReceivedFrameKinds(first).includes("cancel"), false, "it is done by its own word");
   });
 
   test("is refuted by a second node's answer that is stopped at the output cap", async () => {
@@ -163,7 +163,7 @@ describe("an answer without a single token", () => {
     await rig.online("c");
     rig.plane.drop("c");
     const running = rig.run(new TextSink());
-    const { job, node, other } = await firstOffered(a, b);
+    const { job, node, other } = await waitForFirstOffer(a, b);
     node.say({ kind: "accepted", job });
     rig.clock.advance(2300);
     const second = await other.job();
@@ -179,11 +179,16 @@ describe("an answer without a single token", () => {
       const c = theirs ? await rig.online("c") : undefined;
       const gone = new AbortController();
       const held =
-        c && rig.dispatcher.run({ ...ORDER, request: REQUEST.replace("06", "07") }, new TextSink(), gone.signal);
+        c &&
+        rig.dispatcher.run(
+          { ...DISPATCH_REQUEST, request: REQUEST_ID.replace("06", "07") },
+          new TextSink(),
+          gone.signal,
+        );
       await c?.job();
       const [a, b] = [await rig.online("a"), await rig.online("b")];
       const running = rig.run(new TextSink());
-      const { job, node, other } = await firstOffered(a, b);
+      const { job, node, other } = await waitForFirstOffer(a, b);
       node.say({ kind: "accepted", job });
       node.say({ kind: "done", job, seq: 0, finish: "stop" });
       await waitOneTurn();

@@ -6,7 +6,16 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { waitOneTurn } from "../base/testing.ts";
 import { type FakeNode, TextSink } from "./testing.ts";
-import { type DispatchRig, firstOffered, heard, MODEL, NEVER, ORDER, openDispatchRig, REQUEST } from "./testing-rig.ts";
+import {
+  DISPATCH_REQUEST,
+  type DispatchRig,
+  listReceivedFrameKinds,
+  MODEL,
+  NEVER_ABORTED,
+  openDispatchRig,
+  REQUEST_ID,
+  waitForFirstOffer,
+} from "./testing-dispatcher.ts";
 
 describe("a request whose node stalls", () => {
   let rig: DispatchRig;
@@ -18,16 +27,16 @@ describe("a request whose node stalls", () => {
     const [a, b] = [await rig.online("a"), await rig.online("b")];
     const sink = new TextSink();
     const running = rig.run(sink);
-    const { job, node, other } = await firstOffered(a, b);
+    const { job, node, other } = await waitForFirstOffer(a, b);
     node.say({ kind: "accepted", job });
     node.delta(job, 0, "half an ans");
     const nextOffer = other.job();
     rig.clock.advance(2299);
     await waitOneTurn();
-    assert.deepEqual(heard(other), []);
+    assert.deepEqual(listReceivedFrameKinds(other), []);
     rig.clock.advance(1);
     const second = await nextOffer;
-    assert.ok(heard(node).includes("cancel"));
+    assert.ok(listReceivedFrameKinds(node).includes("cancel"));
     node.delta(job, 1, "LATE");
     other.say({ kind: "accepted", job: second });
     other.delta(second, 0, "whole");
@@ -47,10 +56,10 @@ describe("a request whose node stalls", () => {
     );
   });
 
-  test("for a while, asks other nodes before a node that stalled, unless no other node serves the model", async () => {
+  test("asks other nodes before a node that stalled recently, unless no other node serves the model", async () => {
     const [a, b] = [await rig.online("a", { slots: 4 }), await rig.online("b", { slots: 4 })];
     const running = rig.run(new TextSink());
-    const { node: silent, other } = await firstOffered(a, b);
+    const { node: silent, other } = await waitForFirstOffer(a, b);
     rig.clock.advance(2000);
     await waitOneTurn();
     const job = await other.job();
@@ -59,8 +68,8 @@ describe("a request whose node stalls", () => {
     other.say({ kind: "done", job, seq: 1, finish: "stop" });
     await running;
     const answer = async (node: FakeNode, nth: number): Promise<void> => {
-      const request = { ...ORDER, request: REQUEST.replace("06", `1${nth}`) };
-      const next = rig.dispatcher.run(request, new TextSink(), NEVER);
+      const request = { ...DISPATCH_REQUEST, request: REQUEST_ID.replace("06", `1${nth}`) };
+      const next = rig.dispatcher.run(request, new TextSink(), NEVER_ABORTED);
       const offered = await node.job(nth);
       node.say({ kind: "accepted", job: offered });
       node.delta(offered, 0, "x");
@@ -147,8 +156,8 @@ describe("stalls measured by the node's own timestamps", () => {
     rig = openDispatchRig();
   });
 
-  const begun = async (id = "a") => {
-    const node = await rig.online(id);
+  const begun = async () => {
+    const node = await rig.online("a");
     const offered = node.job();
     const sink = new TextSink({ streams: true });
     const running = rig.run(sink);
@@ -326,6 +335,6 @@ describe("stalls measured by the node's own timestamps", () => {
     const result = await running;
     assert.deepEqual([result.end, result.attempts, result.server?.hostAccountId], ["quiet", 1, "host-of-a"]);
     assert.deepEqual(judged, [null]);
-    assert.ok(heard(node).includes("cancel"));
+    assert.ok(listReceivedFrameKinds(node).includes("cancel"));
   });
 });

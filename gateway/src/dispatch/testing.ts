@@ -1,5 +1,5 @@
 /** For tests: a dispatch plane in memory, and fake nodes that the tests control. */
-import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import {
   gatewaySubject,

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
-import type { NodeStanding } from "../base/states.ts";
+import type { NodeStanding } from "../base/stored-enumerations.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, type Node, type NodeStateChangeOutcome, openFleet } from "./fleet.ts";
 import { findStandingAfterAction, NODE_RULES, type NodeStandingAction } from "./node-standing-rules.ts";

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { PROBATION_NODES_MAX } from "../base/node-trust-thresholds.ts";
-import { NODE_STANDINGS, type NodeStanding } from "../base/states.ts";
+import { NODE_STANDINGS, type NodeStanding } from "../base/stored-enumerations.ts";
 import { ACCOUNT_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { type NodeRecord, openNodeRecord } from "./node-record.ts";

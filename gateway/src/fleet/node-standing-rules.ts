@@ -6,7 +6,7 @@
  * connections.
  */
 import { PROBATION_ANSWERS, trustedSlotCount } from "../base/node-trust-thresholds.ts";
-import type { NodeStanding } from "../base/states.ts";
+import type { NodeStanding } from "../base/stored-enumerations.ts";
 
 export type NodeStandingAction = "elect" | "unelect" | "pause" | "resume" | "quarantine" | "release" | "retire";
 

@@ -13,10 +13,10 @@ import { openLedger } from "../ledger/ledger.ts";
 import { openSpool } from "../ledger/spool.ts";
 import { openAccountStatement } from "../ledger/statement.ts";
 import { createSpoolDirectory, createTestSettlement, newId, TEST_CHARGE } from "../ledger/testing.ts";
-import { openHistory } from "./history.ts";
-import type { RetentionResult } from "./retention.ts";
-import { formatMonth, monthsAgo } from "./testing.ts";
-import { daysFor, MONTHS, openRetentionRig, type RetentionRig } from "./testing-rig.ts";
+import type { RetentionResult } from "./history-retention.ts";
+import { openRequestHistory } from "./request-history.ts";
+import { formatMonth, monthsAgo } from "./testing-past-months.ts";
+import { countDaysOfLastMonths, openRetentionRig, PAST_MONTHS, type RetentionRig } from "./testing-retention.ts";
 
 let rig: RetentionRig;
 beforeEach(async () => {
@@ -27,7 +27,7 @@ afterEach(() => rig.close());
 describe("closed months", () => {
   test("are checked forever: the ledger check finds a changed or missing closing entry or rollup", async () => {
     await rig.openPast();
-    await rig.retentionOf({ historyDays: daysFor(2) }).retain();
+    await rig.retentionOf({ historyDays: countDaysOfLastMonths(2) }).retain();
     assert.deepEqual(await rig.differing(), []);
     const [BALANCE, ZERO, ROLLUPS, DROPPED, TOGETHER] = [
       "every balance is the sum of its entries",
@@ -36,7 +36,7 @@ describe("closed months", () => {
       "every closed month's closing entries equal the charges and shares of its deleted records",
       "the balances of all accounts sum to zero",
     ];
-    const [first, second] = [monthsAgo(MONTHS), monthsAgo(MONTHS - 1)].map((m) => `${formatMonth(m)}-01`);
+    const [first, second] = [monthsAgo(PAST_MONTHS), monthsAgo(PAST_MONTHS - 1)].map((m) => `${formatMonth(m)}-01`);
     await assert.rejects(rig.db.pool.query("update ledger_closing set amount = 0"), /append only/);
     await assert.rejects(rig.db.pool.query("delete from ledger_closing"), /append only/);
     await assert.rejects(rig.db.pool.query("update history_closing set rows = 0"), /append only/);
@@ -101,7 +101,7 @@ describe("closed months", () => {
     await undo("ledger_closing");
     await rig.db.pool.query(
       "update usage_hour set charge_pico = charge_pico + 1 where account_id = $1 and hour = $2 and outcome = 'ok'",
-      [rig.builder, monthsAgo(MONTHS)],
+      [rig.builder, monthsAgo(PAST_MONTHS)],
     );
     assert.deepEqual(await rig.differing(), [ROLLUPS]);
   });
@@ -112,7 +112,8 @@ describe("closed months", () => {
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
     let done: RetentionResult | undefined;
     const between = async (...args: unknown[]): Promise<unknown> => {
-      if (String(args[0]).startsWith("set local")) done = await rig.retentionOf({ historyDays: daysFor(2) }).retain();
+      if (String(args[0]).startsWith("set local"))
+        done = await rig.retentionOf({ historyDays: countDaysOfLastMonths(2) }).retain();
       return await query(...args);
     };
     const release = (): void => {};
@@ -130,9 +131,9 @@ describe("closed months", () => {
   });
 
   test("refuse a late settlement: the gateway gives it up and records it, and no money moves", async (t) => {
-    const order = await rig.lost(new Date(monthsAgo(MONTHS).getTime() + DAY_MS));
+    const order = await rig.lost(new Date(monthsAgo(PAST_MONTHS).getTime() + DAY_MS));
     await rig.rollUp();
-    await rig.retentionOf({ historyDays: daysFor(1) }).retain();
+    await rig.retentionOf({ historyDays: countDaysOfLastMonths(1) }).retain();
     const directory = await createSpoolDirectory(t);
     const log = createLog("silent");
     const spool = await openSpool({ directory, gatewayId: "late", clock: timeoutFreeClock, log });
@@ -156,13 +157,13 @@ describe("closed months", () => {
 
   test("keep a late charge of a gateway with a wrong clock separately, and the ledger check passes", async () => {
     await rig.openPast();
-    await rig.retentionOf({ historyDays: daysFor(2) }).retain();
-    await rig.served({ at: new Date(monthsAgo(MONTHS).getTime() + DAY_MS) });
-    await rig.lost(new Date(monthsAgo(MONTHS - 1).getTime() + DAY_MS));
-    await rig.refused(new Date(monthsAgo(MONTHS - 1).getTime() + DAY_MS));
+    await rig.retentionOf({ historyDays: countDaysOfLastMonths(2) }).retain();
+    await rig.served({ at: new Date(monthsAgo(PAST_MONTHS).getTime() + DAY_MS) });
+    await rig.lost(new Date(monthsAgo(PAST_MONTHS - 1).getTime() + DAY_MS));
+    await rig.refused(new Date(monthsAgo(PAST_MONTHS - 1).getTime() + DAY_MS));
     assert.deepEqual(await rig.differing(), []);
     await rig.rollUp();
-    await rig.retentionOf({ historyDays: daysFor(3), refusalsDays: 1 }).retain();
+    await rig.retentionOf({ historyDays: countDaysOfLastMonths(3), refusalsDays: 1 }).retain();
     assert.deepEqual(await rig.differing(), []);
   });
 });
@@ -171,7 +172,7 @@ describe("lists at the boundary of dropped months", () => {
   test("start at the oldest record, with filters and in both directions, and fill every page", async () => {
     const key = newId();
     const ids: Uuid[] = [];
-    for (let ago = MONTHS; ago > 0; ago--) {
+    for (let ago = PAST_MONTHS; ago > 0; ago--) {
       for (let n = 0; n < 12; n++) {
         const at = new Date(monthsAgo(ago).getTime() + n * HOUR_MS);
         ids.push(await rig.served({ at, keyId: key }));
@@ -179,10 +180,10 @@ describe("lists at the boundary of dropped months", () => {
       }
     }
     await rig.rollUp();
-    const rules = { historyDays: daysFor(2), refusalsDays: daysFor(4) + 1 };
+    const rules = { historyDays: countDaysOfLastMonths(2), refusalsDays: countDaysOfLastMonths(4) + 1 };
     await rig.retentionOf(rules).retain();
     const kept = ids.slice(24);
-    const history = openHistory({ pool: rig.db.pool });
+    const history = openRequestHistory({ pool: rig.db.pool });
     const page = async (more: object): Promise<string[]> =>
       (await history.list(rig.builder, { limit: 5, ...more })).map(({ id }) => id);
     assert.deepEqual(await page({ oldestFirst: true }), kept.slice(0, 5));
@@ -210,7 +211,7 @@ describe("lists at the boundary of dropped months", () => {
     await rig.openPast();
     const statement = openAccountStatement({ pool: rig.db.pool });
     const before = await statement.lines(rig.builder, { limit: 1000 });
-    await rig.retentionOf({ historyDays: daysFor(2) }).retain();
+    await rig.retentionOf({ historyDays: countDaysOfLastMonths(2) }).retain();
     const pages: typeof before = [];
     for (let last: string | undefined; ; last = pages.at(-1)?.id) {
       const page = await statement.lines(rig.builder, { before: last, limit: 3 });
@@ -223,7 +224,7 @@ describe("lists at the boundary of dropped months", () => {
     assert.deepEqual(
       closings.map(({ at, kind, amount }) => [formatMonth(at), kind, amount]),
       // A month has eight paid requests, including one that was settled late. Two of them belong to the other builder.
-      [monthsAgo(MONTHS - 1), monthsAgo(MONTHS)].map((m) => [formatMonth(m), "charge", -6n * TEST_CHARGE]),
+      [monthsAgo(PAST_MONTHS - 1), monthsAgo(PAST_MONTHS)].map((m) => [formatMonth(m), "charge", -6n * TEST_CHARGE]),
     );
     assert.deepEqual(pages.slice(-2), closings);
     assert.deepEqual(

@@ -25,10 +25,10 @@ import { createTestHold, createTestSettlement, newId } from "../ledger/testing.t
 import { openOverview } from "../operators/overview.ts";
 import { openPlatformSpend } from "../operators/platform-spend.ts";
 import { type DayClosing, startDayClosing } from "./day-closing.ts";
-import { openHistory } from "./history.ts";
 import { openPerformanceReader } from "./performance-reader.ts";
-import { makeIdAt, waitPastMidnight } from "./testing.ts";
-import { openUsageHistory } from "./usage.ts";
+import { openRequestHistory } from "./request-history.ts";
+import { makeIdAt, waitPastMidnight } from "./testing-past-months.ts";
+import { openUsageHistory } from "./usage-history.ts";
 
 const MODELS = ["tiny-3b", "mid-8b", "big-70b"];
 /** Days ago with requests: some of these days can be closed, some cannot yet. */
@@ -108,7 +108,7 @@ async function told(pool: pg.Pool) {
   const some = { from: noonAgo(10, -7), to: noonAgo(2, 31) };
   const performance = openPerformanceReader({ pool });
   const answers: unknown[] = [
-    await openHistory({ pool }).total(builders[0] as Uuid, { models: [MODELS[0] as string] }, now),
+    await openRequestHistory({ pool }).total(builders[0] as Uuid, { models: [MODELS[0] as string] }, now),
   ];
   for (const span of [all, some]) {
     answers.push(await openPlatformSpend({ pool }).models(span), await openPlatformSpend({ pool }).accounts(span, 10));
@@ -120,7 +120,7 @@ async function told(pool: pg.Pool) {
     }
   }
   for (const builder of builders) {
-    answers.push(await openHistory({ pool }).total(builder, {}, now));
+    answers.push(await openRequestHistory({ pool }).total(builder, {}, now));
     const statement = openAccountStatement({ pool });
     const page = await statement.byDay(builder, { before: undefined, limit: 3 });
     answers.push(await statement.byDay(builder), page);

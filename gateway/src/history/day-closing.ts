@@ -6,10 +6,11 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { MINUTE_MS } from "../base/time.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { queryOne, row } from "../db/rows.ts";
 
-const LOOK_EVERY_MS = 5 * 60 * 1000;
+const LOOK_EVERY_MS = 5 * MINUTE_MS;
 /** The most days per run, to limit the load on the database when a long history has no closed days yet. */
 const DAYS_AT_ONCE = 20;
 

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, ZERO } from "../base/money.ts";
-import { REQUEST_OUTCOMES } from "../base/states.ts";
+import { REQUEST_OUTCOMES } from "../base/stored-enumerations.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { buildIdSpanCondition, buildOwnerPageSql, MAX_UUID, readInGrowingSpans } from "./growing-span-reads.ts";
 import { type HourlySum, readHourlySums } from "./hourly-sums.ts";

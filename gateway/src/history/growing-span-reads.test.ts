@@ -5,13 +5,13 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { seededRandom } from "../base/testing.ts";
+import { DAY_MS } from "../base/time.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openEarningsHistory } from "./earnings.ts";
 import { readInGrowingSpans } from "./growing-span-reads.ts";
-import { openHistory } from "./history.ts";
 import { createJobHistory } from "./node-jobs.ts";
+import { openRequestHistory } from "./request-history.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const random = seededRandom(1);
 const newId = newIds(systemClock, random);
 
@@ -81,7 +81,7 @@ describe("looking back in a database", () => {
     );
     await db.pool.query("insert into unrolled (request_id, outcome) select id, outcome from request");
     await db.pool.query("select history_roll_up(1000)");
-    const [history, earnings, jobs] = [openHistory(db), openEarningsHistory(db), createJobHistory(db)];
+    const [history, earnings, jobs] = [openRequestHistory(db), openEarningsHistory(db), createJobHistory(db)];
     type Read = (page: { before?: Uuid | undefined; limit: number }) => Promise<{ id: Uuid }[]>;
     const labelled = others.filter(({ label }) => label === "b");
     const reads: Record<string, Read> = {

@@ -49,7 +49,7 @@ interface HourlySumsQuery {
 }
 
 /** The most sums in an answer. One more is read to detect that there are more. */
-export const SUMS_MAX = 100_000;
+export const HOURLY_SUMS_MAX = 100_000;
 
 const ROLLUPS = {
   usage: { amount: "charge_pico", own: "null::numeric" },
@@ -87,7 +87,7 @@ export async function readHourlySums(
                from ${await rowsOf(pool, rollup, [by, split])} rows
               ${one === undefined ? "" : `where ${nodeId === undefined ? "key_id" : "node_id"} = $4`}
               group by 1, 2) sums
-      order by 1, 2 limit ${SUMS_MAX + 1}`,
+      order by 1, 2 limit ${HOURLY_SUMS_MAX + 1}`,
     [accountId, from, to, ...(one === undefined ? [] : [one])],
   );
 }

@@ -1,6 +1,7 @@
 /** Samples the availability of models, once per time slot. */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import type { ModelAvailability, ModelSample } from "./model-availability.ts";
 
@@ -9,7 +10,7 @@ import type { ModelAvailability, ModelSample } from "./model-availability.ts";
  * slot.
  */
 const INTO_SLOT = 1 / 6;
-const FORGET_EVERY_MS = 3_600_000;
+const FORGET_EVERY_MS = HOUR_MS;
 
 interface SamplingOptions {
   availability: ModelAvailability;

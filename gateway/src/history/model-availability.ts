@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import { INCIDENT_KINDS } from "../base/states.ts";
+import { INCIDENT_KINDS } from "../base/stored-enumerations.ts";
 import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import type { TimeSlots } from "./performance-reader.ts";

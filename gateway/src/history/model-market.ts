@@ -3,6 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { PICO_PER_MICRO, type Pico, pico, ZERO } from "../base/money.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { computeTimeSlots, type PerformanceReader, type PerformanceSum, type TimeSlots } from "./performance-reader.ts";
 
@@ -35,7 +36,6 @@ export interface MarketReader {
 
 /** How long results are cached, because many hosts ask and each result reads the rollups of a whole day. */
 const KEPT_MS = 60_000;
-const HOUR_MS = 3_600_000;
 
 const Served = row({
   model: z.string(),

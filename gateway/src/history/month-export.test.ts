@@ -10,8 +10,8 @@ import { parseId, publicId } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
 import { createTestSettlement } from "../ledger/testing.ts";
 import { exportMonth } from "./month-export.ts";
-import { formatMonth, monthsAgo } from "./testing.ts";
-import { daysFor, MONTHS, openRetentionRig, type RetentionRig } from "./testing-rig.ts";
+import { formatMonth, monthsAgo } from "./testing-past-months.ts";
+import { countDaysOfLastMonths, openRetentionRig, PAST_MONTHS, type RetentionRig } from "./testing-retention.ts";
 
 let rig: RetentionRig;
 beforeEach(async () => {
@@ -35,9 +35,9 @@ describe("the export of a month", () => {
   test("contains every record exactly, and a manifest that verifies it", async (t) => {
     const exportDir = await newFolder(t);
     await rig.openPast();
-    const month = formatMonth(monthsAgo(MONTHS));
+    const month = formatMonth(monthsAgo(PAST_MONTHS));
     const { rows } = await rig.db.pool.query(`select * from request_${month.replace("-", "_")} order by id`);
-    const done = await rig.retentionOf({ historyDays: daysFor(1), exportDir }).retain();
+    const done = await rig.retentionOf({ historyDays: countDaysOfLastMonths(1), exportDir }).retain();
     const file = `requests-${month}.csv.gz`;
     assert.deepEqual((await readdir(exportDir)).toSorted(), [file, `requests-${month}.json`]);
     const manifest = JSON.parse(await readFile(join(exportDir, `requests-${month}.json`), "utf8"));
@@ -90,13 +90,13 @@ describe("the export of a month", () => {
   test("is repeated with equal bytes if the gateway died after completing it, and then the month is dropped", async (t) => {
     const exportDir = await newFolder(t);
     await rig.openPast();
-    const month = formatMonth(monthsAgo(MONTHS));
+    const month = formatMonth(monthsAgo(PAST_MONTHS));
     const client = await rig.db.pool.connect();
     const first = await exportMonth(client, { month, directory: exportDir, signal: new AbortController().signal });
     client.release();
     await writeFile(join(exportDir, `requests-${month}.csv.gz.partial`), "half of anoth");
     assert.equal((await rig.partitions())[0], month);
-    const done = await rig.retentionOf({ historyDays: daysFor(1), exportDir }).retain();
+    const done = await rig.retentionOf({ historyDays: countDaysOfLastMonths(1), exportDir }).retain();
     assert.deepEqual(
       done?.closed.map(({ sha256 }) => sha256),
       [first.sha256],
@@ -106,7 +106,7 @@ describe("the export of a month", () => {
 
   test("is written again if the existing file contains outdated records", async (t) => {
     const exportDir = await newFolder(t);
-    const at = new Date(monthsAgo(MONTHS).getTime() + DAY_MS);
+    const at = new Date(monthsAgo(PAST_MONTHS).getTime() + DAY_MS);
     const order = await rig.lost(at);
     const month = formatMonth(at);
     const client = await rig.db.pool.connect();
@@ -120,7 +120,10 @@ describe("the export of a month", () => {
         fingerprint.toString(),
       ]);
     await assert.rejects(close(exported.fingerprint), /its records changed since they were exported/);
-    assert.equal((await rig.retentionOf({ historyDays: daysFor(1), exportDir }).retain())?.closed.length, 1);
+    assert.equal(
+      (await rig.retentionOf({ historyDays: countDaysOfLastMonths(1), exportDir }).retain())?.closed.length,
+      1,
+    );
     const [, ...lines] = await linesOf(exportDir, exported.file);
     assert.match(lines.join(), /,ok,200,/);
   });
@@ -130,9 +133,12 @@ describe("the export of a month", () => {
     const exportDir = join(folder, "a file");
     await writeFile(exportDir, "");
     const before = await rig.partitions();
-    await assert.rejects(rig.retentionOf({ historyDays: daysFor(1), exportDir }).retain(), /EEXIST|ENOTDIR/);
+    await assert.rejects(
+      rig.retentionOf({ historyDays: countDaysOfLastMonths(1), exportDir }).retain(),
+      /EEXIST|ENOTDIR/,
+    );
     assert.deepEqual(await rig.partitions(), before);
     // The failed export leaves no lock behind.
-    assert.equal((await rig.retentionOf({ historyDays: daysFor(1) }).retain())?.closed.length, 1);
+    assert.equal((await rig.retentionOf({ historyDays: countDaysOfLastMonths(1) }).retain())?.closed.length, 1);
   });
 });

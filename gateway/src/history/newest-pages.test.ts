@@ -11,8 +11,8 @@ import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccountStatement } from "../ledger/statement.ts";
 import { openEarningsHistory } from "./earnings.ts";
-import { openHistory } from "./history.ts";
 import { createJobHistory } from "./node-jobs.ts";
+import { openRequestHistory } from "./request-history.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const [OWNER, OTHER] = [newId(), newId()];
@@ -55,9 +55,13 @@ describe("the newest page of an account after many newer records of others", () 
   after(() => db.close());
 
   const pages: Record<string, (pool: pg.Pool) => Promise<unknown[]>> = {
-    history: (pool) => openHistory({ pool }).list(OWNER, { limit: LIMIT }),
+    history: (pool) => openRequestHistory({ pool }).list(OWNER, { limit: LIMIT }),
     "history of a span": (pool) =>
-      openHistory({ pool }).list(OWNER, { limit: LIMIT, from: new Date(Date.now() - 86_400_000), to: new Date() }),
+      openRequestHistory({ pool }).list(OWNER, {
+        limit: LIMIT,
+        from: new Date(Date.now() - 86_400_000),
+        to: new Date(),
+      }),
     earnings: (pool) => openEarningsHistory({ pool }).lines(OWNER, { limit: LIMIT }),
     jobs: (pool) => createJobHistory({ pool }).list(OWNER as Uuid, { limit: LIMIT }),
     statement: (pool) => openAccountStatement({ pool }).lines(OWNER, { before: undefined, limit: LIMIT }),

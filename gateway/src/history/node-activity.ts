@@ -3,6 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico, ZERO } from "../base/money.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { findPerformanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { EarningHourlySum, EarningsHistory } from "./earnings.ts";
@@ -33,7 +34,6 @@ export interface NodeActivityReader {
   of(hostAccountId: Uuid, nodeIds: Uuid[], slots: TimeSlots, now: number): Promise<Insight>;
 }
 
-const HOUR_MS = 3_600_000;
 const Busy = row({ slot: column.moment, subject: column.uuid, busyMs: z.number() });
 
 interface InsightsOptions {

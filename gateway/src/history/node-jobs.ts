@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
+import { REQUEST_OUTCOMES, type RequestOutcome } from "../base/stored-enumerations.ts";
 import { findPerformanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import {
@@ -13,7 +13,7 @@ import {
   readInGrowingSpans,
 } from "./growing-span-reads.ts";
 
-const Job = row({
+const NodeJob = row({
   id: column.uuid,
   model: z.string().nullable(),
   outcome: z.enum(REQUEST_OUTCOMES),
@@ -27,7 +27,7 @@ const Job = row({
   createdAt: column.moment,
   finishedAt: column.moment,
 });
-export type Job = z.infer<typeof Job>;
+export type NodeJob = z.infer<typeof NodeJob>;
 
 interface JobsQuery {
   model?: string | undefined;
@@ -41,7 +41,7 @@ interface JobsQuery {
 
 export interface JobHistory {
   /** Newest first. */
-  list(nodeId: Uuid, query: JobsQuery): Promise<Job[]>;
+  list(nodeId: Uuid, query: JobsQuery): Promise<NodeJob[]>;
 }
 
 const COLUMNS = `id, model, outcome, prompt_tokens as "promptTokens", completion_tokens as "completionTokens",
@@ -100,10 +100,10 @@ export function createJobHistory({ pool }: { pool: pg.Pool }): JobHistory {
   return {
     async list(nodeId, { model, outcome, from, to, before, limit }) {
       const span = [nodeId, before ?? MAX_UUID, limit, from ?? null, to ?? null];
-      if (model === undefined && outcome === undefined) return await queryRows(pool, Job, PLAIN, span);
+      if (model === undefined && outcome === undefined) return await queryRows(pool, NodeJob, PLAIN, span);
       const filter = [model ?? null, outcome ?? null];
       const text = filteredText(COUNTED.has(outcome) ? "hour" : "day", await findPerformanceTable(pool));
-      return await readInGrowingSpans(limit, (days) => queryRows(pool, Job, text, [...span, ...filter, days]));
+      return await readInGrowingSpans(limit, (days) => queryRows(pool, NodeJob, text, [...span, ...filter, days]));
     },
   };
 }

@@ -1,10 +1,11 @@
 /** Samples connected nodes and their load, once per time slot. */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import type { NodePresence, NodeSample } from "./node-presence.ts";
 
-const FORGET_EVERY_MS = 3_600_000;
+const FORGET_EVERY_MS = HOUR_MS;
 
 interface SamplingOptions {
   presence: NodePresence;

@@ -1,5 +1,5 @@
 /**
- * The time from which request records exist. Older months were dropped (`retention.ts`): their rollups stay, and a
+ * The time from which request records exist. Older months were dropped (`history-retention.ts`): their rollups stay, and a
  * closing entry in the ledger replaces the records. Refusals may be kept for a shorter time.
  */
 import type pg from "pg";

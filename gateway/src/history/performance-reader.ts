@@ -5,8 +5,8 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
-import { DAY_MS, startOfDay } from "../base/time.ts";
+import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/stored-enumerations.ts";
+import { DAY_MS, HOUR_MS, startOfDay } from "../base/time.ts";
 import { findPerformanceTable, hasClosedDays, hasPerformanceDayTable, splitByClosedDays } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "./duration-histogram.ts";
 
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
-const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
+const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: HOUR_MS, day: DAY_MS };
 
 /** The number of time slots of each range, including the current one. A week is seven UTC days, as in sums of usage. */
 const RANGES = {
@@ -28,7 +28,7 @@ const RANGES = {
   "30d": { grain: "day", slots: 30 },
   "90d": { grain: "day", slots: 90 },
 } as const satisfies Record<string, { grain: Grain; slots: number }>;
-export type Range = keyof typeof RANGES;
+export type PerformanceRange = keyof typeof RANGES;
 
 export interface TimeSlots {
   grain: Grain;
@@ -38,7 +38,7 @@ export interface TimeSlots {
 }
 
 /** The time slots of a range that ends now or at `end` (exclusive). */
-export function computeTimeSlots(range: Range, clock: number, end?: Date): TimeSlots {
+export function computeTimeSlots(range: PerformanceRange, clock: number, end?: Date): TimeSlots {
   const { grain, slots } = RANGES[range];
   const now = end === undefined ? clock : Math.min(clock, end.getTime() - 1);
   const slotMs = GRAIN_MS[grain];

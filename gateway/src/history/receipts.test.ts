@@ -9,8 +9,8 @@ import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { createTestHold, createTestSettlement, TEST_CHARGE } from "../ledger/testing.ts";
-import { openHistory, type RequestRecord } from "./history.ts";
 import { openReceipts, verifyReceipt } from "./receipts.ts";
+import { openRequestHistory, type RequestRecord } from "./request-history.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const record = (): RequestRecord => ({
@@ -74,7 +74,7 @@ describe("usage receipts", () => {
     const before = await moment();
     await ledger.settle(createTestSettlement(hold, null));
     const after = await moment();
-    const found = await openHistory({ pool: db.pool }).find(account, hold.id);
+    const found = await openRequestHistory({ pool: db.pool }).find(account, hold.id);
     assert.ok(found !== undefined);
     assert.ok(found.finishedAt >= before && found.finishedAt <= after, "it ends when it is settled");
     assert.equal(found.createdAt.getTime(), creationTimeMsOf(hold.id));

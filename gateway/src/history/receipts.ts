@@ -7,9 +7,9 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 import type pg from "pg";
 import { z } from "zod";
 import { publicId } from "../base/ids.ts";
-import type { EndpointName, FinishReason, RequestOutcome } from "../base/states.ts";
+import type { EndpointName, FinishReason, RequestOutcome } from "../base/stored-enumerations.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import type { RequestRecord } from "./history.ts";
+import type { RequestRecord } from "./request-history.ts";
 
 /** The fixed DER bytes before the 32 bytes of an Ed25519 key. */
 const PRIVATE_DER = Buffer.from("302e020100300506032b657004220420", "hex");

@@ -5,10 +5,10 @@ import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openRefusedCallCounts, type RefusedCall, type RefusedCalls } from "./refused-calls.ts";
 
-const HOUR_MS = 3_600_000;
 const [ACCOUNT, OTHER, KEY, SECOND, THIRD] = [1, 2, 3, 4, 5].map((n) => `01a1e000-0000-7000-8000-00000000000${n}`) as [
   Uuid,
   Uuid,

@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { DAY_MS } from "../base/time.ts";
+import { DAY_MS, HOUR_MS } from "../base/time.ts";
 import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { queryRows } from "../db/rows.ts";
@@ -18,7 +18,6 @@ export const REFUSED_CALLS_MIGRATION = 45;
 export const REFUSED_CALLS_KEPT_MS = 7 * DAY_MS;
 
 const WRITE_EVERY_MS = 5_000;
-const HOUR_MS = 3_600_000;
 const EXAMPLES_MAX = 20;
 /** The number of counts in memory above which they are written early. */
 const TALLIES_DUE = 2_000;

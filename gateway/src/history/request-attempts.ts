@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { ATTEMPT_ENDS, type AttemptEnd } from "../base/states.ts";
+import { ATTEMPT_ENDS, type AttemptEnd } from "../base/stored-enumerations.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
@@ -20,7 +20,7 @@ const WAITING_MAX = 10_000;
 /** All times in milliseconds since the start of dispatch. Null: not reached. */
 interface RequestAttempt {
   nodeId: Uuid;
-  /** How the attempt ended, by the table in `dispatch/attempt.ts`. */
+  /** How the attempt ended, by the table in `dispatch/attempt-state-machine.ts`. */
   end: AttemptEnd;
   offeredMs: number;
   acceptedMs: number | null;

@@ -5,8 +5,8 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { REQUEST_OUTCOMES } from "../base/states.ts";
-import { DAY_MS } from "../base/time.ts";
+import { REQUEST_OUTCOMES } from "../base/stored-enumerations.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../base/time.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import {
@@ -18,13 +18,11 @@ import {
 import {
   buildFilterCondition,
   countLabelledRequests,
-  HOUR_MS,
   splitTimeSpan,
   sumRequests,
   type TimeSpan,
 } from "./request-totals.ts";
 
-const MINUTE_MS = 60_000;
 const BUCKETS_MS = [
   MINUTE_MS,
   5 * MINUTE_MS,

@@ -1,6 +1,6 @@
 /** Filters of the request history, for lists and sums. */
 import type { Uuid } from "../base/ids.ts";
-import type { RequestOutcome } from "../base/states.ts";
+import type { RequestOutcome } from "../base/stored-enumerations.ts";
 
 /** Measures that a filter can limit to a range. `tokens`: the sum of prompt and output tokens. */
 const MEASURES = ["cost", "tokens", "ttft", "duration"] as const;

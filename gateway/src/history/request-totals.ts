@@ -6,7 +6,7 @@ import type pg from "pg";
 import type { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
-import { DAY_MS } from "../base/time.ts";
+import { DAY_MS, HOUR_MS } from "../base/time.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import {
@@ -18,8 +18,6 @@ import {
   type RequestFilter,
   usesRollupColumns,
 } from "./request-filter.ts";
-
-export const HOUR_MS = 3_600_000;
 
 const Total = row({
   requests: column.count,

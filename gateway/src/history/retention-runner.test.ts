@@ -6,8 +6,8 @@ import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
 import { HOUR_MS } from "../base/time.ts";
-import { startRetention } from "./retention-runner.ts";
-import { daysFor, MONTHS, openRetentionRig, type RetentionRig } from "./testing-rig.ts";
+import { startRetentionRunner } from "./retention-runner.ts";
+import { countDaysOfLastMonths, openRetentionRig, PAST_MONTHS, type RetentionRig } from "./testing-retention.ts";
 
 let rig: RetentionRig;
 beforeEach(async () => {
@@ -19,13 +19,13 @@ describe("a gateway with retention", () => {
   test("drops months that are old enough on its own schedule, and reports the number of remaining months", async () => {
     await rig.openPast();
     const clock = manualClock();
-    const retention = rig.retentionOf({ historyDays: daysFor(2) });
-    const retaining = startRetention({ retention, pool: rig.db.pool, clock, log: createLog("silent") });
+    const retention = rig.retentionOf({ historyDays: countDaysOfLastMonths(2) });
+    const retaining = startRetentionRunner({ retention, pool: rig.db.pool, clock, log: createLog("silent") });
     await eventually("it has looked", () => retaining.months());
-    assert.deepEqual(retaining.months(), { kept: MONTHS + 1, due: 2 });
+    assert.deepEqual(retaining.months(), { kept: PAST_MONTHS + 1, due: 2 });
     clock.advance(HOUR_MS);
     await eventually("it has dropped them", () => retaining.months()?.due === 0);
-    assert.deepEqual(retaining.months(), { kept: MONTHS - 1, due: 0 });
+    assert.deepEqual(retaining.months(), { kept: PAST_MONTHS - 1, due: 0 });
     await retaining.stop();
     assert.deepEqual(await rig.differing(), []);
   });
@@ -37,8 +37,8 @@ describe("a gateway with retention", () => {
     await reader.query("begin");
     await reader.query("select count(*) from request");
     const clock = manualClock();
-    const retention = rig.retentionOf({ historyDays: daysFor(2) });
-    const retaining = startRetention({
+    const retention = rig.retentionOf({ historyDays: countDaysOfLastMonths(2) });
+    const retaining = startRetentionRunner({
       retention,
       pool: rig.db.pool,
       clock: { ...systemClock, every: clock.every },

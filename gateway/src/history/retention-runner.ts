@@ -2,10 +2,11 @@
 import type pg from "pg";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { isDatabaseUnreachable, isRetryableDatabaseError } from "../db/errors.ts";
-import type { Retention } from "./retention.ts";
+import type { HistoryRetention } from "./history-retention.ts";
 
-const LOOK_EVERY_MS = 60 * 60 * 1000;
+const LOOK_EVERY_MS = HOUR_MS;
 /**
  * To stop a running statement, the gateway cancels it at this interval until it ends, because the first attempt may
  * come before the statement has begun.
@@ -21,13 +22,13 @@ export interface RetentionRunner {
 }
 
 interface RetainingOptions {
-  retention: Retention;
+  retention: HistoryRetention;
   pool: pg.Pool;
   clock: Clock;
   log: Log;
 }
 
-export function startRetention({ retention, pool, clock, log }: RetainingOptions): RetentionRunner {
+export function startRetentionRunner({ retention, pool, clock, log }: RetainingOptions): RetentionRunner {
   const stopping = new AbortController();
   const { signal } = stopping;
   let months: ReturnType<RetentionRunner["months"]>;

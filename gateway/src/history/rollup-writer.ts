@@ -5,6 +5,7 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { findPerformanceTable } from "../db/closed-days.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { column, queryOne, row } from "../db/rows.ts";
@@ -12,7 +13,7 @@ import { column, queryOne, row } from "../db/rows.ts";
 const RUN_AFTER_MS = 3_000;
 /** How often to check for requests that a gateway left behind when it died. */
 const LOOK_EVERY_MS = 60_000;
-const FORGET_EVERY_MS = 3_600_000;
+const FORGET_EVERY_MS = HOUR_MS;
 const AT_ONCE_MAX = 20_000;
 /** The interval of merges. It equals the finest time slot, so that each row of a slot is written only once or twice. */
 const MERGE_EVERY_MS = 300_000;

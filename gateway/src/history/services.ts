@@ -1,7 +1,6 @@
 /** Everything that routes read about past requests: records, rollups and receipts. */
 import type pg from "pg";
 import { type EarningsHistory, openEarningsHistory } from "./earnings.ts";
-import { openHistory, type RequestHistory } from "./history.ts";
 import { type ModelAvailability, openModelAvailability } from "./model-availability.ts";
 import { createMarketReader, type MarketReader } from "./model-market.ts";
 import { type NodeActivityReader, openNodeActivityReader } from "./node-activity.ts";
@@ -11,8 +10,9 @@ import { openPerformanceReader, type PerformanceReader } from "./performance-rea
 import { openReceipts, type Receipts } from "./receipts.ts";
 import type { RefusedCalls } from "./refused-calls.ts";
 import type { RequestAttempts } from "./request-attempts.ts";
+import { openRequestHistory, type RequestHistory } from "./request-history.ts";
 import type { UnfundedRequestCounts } from "./unfunded-request-counts.ts";
-import { openUsageHistory, type UsageHistory } from "./usage.ts";
+import { openUsageHistory, type UsageHistory } from "./usage-history.ts";
 
 export interface HistoryServices {
   history: RequestHistory;
@@ -57,7 +57,7 @@ export async function openHistoryServices(options: HistoryServicesOptions): Prom
   return {
     ...rollups,
     presence,
-    history: openHistory({ pool, schema: options.schema }),
+    history: openRequestHistory({ pool, schema: options.schema }),
     usage: openUsageHistory({ pool }),
     insights: openNodeActivityReader({ pool, ...rollups, presence }),
     jobs: createJobHistory({ pool }),

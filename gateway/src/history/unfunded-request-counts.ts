@@ -7,13 +7,13 @@ import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { INSUFFICIENT_CREDIT_REASONS } from "../base/states.ts";
+import { INSUFFICIENT_CREDIT_REASONS } from "../base/stored-enumerations.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const WRITE_EVERY_MS = 5_000;
-const HOUR_MS = 3_600_000;
 
 type Reason = (typeof INSUFFICIENT_CREDIT_REASONS)[number];
 

@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { selfSignedCertificate } from "../plane/hub/testing-certificate.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
-import { streamResponse } from "./handlers.ts";
+import { streamResponse } from "./run-handlers.ts";
 import { createServerWithoutRoutes } from "./server.ts";
 
 const QUIET_MS = 1_000;

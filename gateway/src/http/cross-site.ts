@@ -3,7 +3,7 @@
  * pages cannot forge. Without that header, the Origin must match the gateway's address. Without both, the request is
  * refused.
  */
-import type { Scheme } from "./scheme.ts";
+import type { Scheme } from "./request-scheme.ts";
 
 interface Arrival {
   method: string;

@@ -6,7 +6,7 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { Browser } from "../routes/testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
-import { BODY_BYTES_MAX, FORM_VALUES_MAX, UNAUTHENTICATED_BODY_BYTES_MAX } from "./body.ts";
+import { BODY_BYTES_MAX, FORM_VALUES_MAX, UNAUTHENTICATED_BODY_BYTES_MAX } from "./request-body.ts";
 
 let platform: TestPlatform;
 let node: string;

@@ -11,9 +11,9 @@ import { chooseActingAccount } from "../accounts/acting-account.ts";
 import type { Identities, SignedInPerson } from "../accounts/identities.ts";
 import { readScriptToken } from "../accounts/script-sessions.ts";
 import { parseId, type Uuid } from "../base/ids.ts";
-import type { ScriptAccess } from "../base/states.ts";
+import type { ScriptAccess } from "../base/stored-enumerations.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
-import type { SecretStore } from "../keys/keys.ts";
+import type { SecretStore } from "../keys/secret-store.ts";
 import { isCrossSite } from "./cross-site.ts";
 import type { OpenCall } from "./http-call.ts";
 

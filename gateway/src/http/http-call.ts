@@ -3,7 +3,7 @@
  * small class for speed, because each request creates one.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CancelSource } from "../base/cancel.ts";
+import { CancelSource } from "../base/cancel-signal.ts";
 import type { Clock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
@@ -14,6 +14,11 @@ import { isDatabaseUnreachable, isRetryableDatabaseError } from "../db/errors.ts
 import { Fault, fault } from "../faults.ts";
 import type { Body, Call } from "../inference/call-interface.ts";
 import type { ClientSdk } from "../inference/endpoint.ts";
+import type { BodyBudget, BudgetShare } from "./body-budget.ts";
+import { findClientAddress } from "./client-address.ts";
+import { type CorsOrigins, corsHeaders } from "./cors.ts";
+import { watchHalfClose } from "./half-close.ts";
+import { HttpReply } from "./http-reply.ts";
 import {
   BODY_BYTES_MAX,
   checkDeclaredLength,
@@ -24,13 +29,8 @@ import {
   readIfAlreadyReceived,
   SMALL_BODY_BYTES_MAX,
   UNAUTHENTICATED_BODY_BYTES_MAX,
-} from "./body.ts";
-import type { BodyBudget, BudgetShare } from "./body-budget.ts";
-import { findClientAddress } from "./client-address.ts";
-import { type CorsOrigins, corsHeaders } from "./cors.ts";
-import { watchHalfClose } from "./half-close.ts";
-import { HttpReply } from "./reply.ts";
-import { detectScheme, type Scheme, strictTransportHeaders } from "./scheme.ts";
+} from "./request-body.ts";
+import { detectScheme, type Scheme, strictTransportHeaders } from "./request-scheme.ts";
 
 /** Counts every response and every error. */
 export interface HttpObserver {

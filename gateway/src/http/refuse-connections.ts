@@ -1,6 +1,6 @@
 /**
  * Answers 503 to a new connection and closes it, before its request is read, when almost no file descriptors are left.
- * handlers.ts refuses requests earlier than that, but in a burst the system hands over all waiting connections before the
+ * run-handlers.ts refuses requests earlier than that, but in a burst the system hands over all waiting connections before the
  * first request.
  */
 import type { Server } from "node:http";
@@ -9,7 +9,7 @@ import { Server as TlsServer } from "node:tls";
 import { publicId } from "../base/ids.ts";
 import { fault } from "../faults.ts";
 import type { HttpOptions } from "./http-call.ts";
-import { faultHeaders } from "./reply.ts";
+import { faultHeaders } from "./http-reply.ts";
 
 type RefusalOptions = Pick<HttpOptions, "newId" | "watch">;
 

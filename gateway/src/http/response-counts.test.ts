@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { test } from "node:test";
 import { fault } from "../faults.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
-import { streamResponse } from "./handlers.ts";
+import { streamResponse } from "./run-handlers.ts";
 import { createServerWithoutRoutes } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { type Fault, fault, invalidRequest, methodNotAllowed, notFound } from "../faults.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
-import { runHandler } from "./handlers.ts";
 import { createHttpCall } from "./http-call.ts";
+import { runHandler } from "./run-handlers.ts";
 
 const door = makeTestHttpOptions();
 const wait = (seconds: number): { headers: Record<string, string> } => ({

@@ -9,14 +9,14 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import { openAdmissionWaits } from "../inference/admission-waits.ts";
-import type { Gateway } from "../inference/gateway.ts";
 import { InFlightRequests } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
+import type { RequestPathDependencies } from "../inference/request-path-dependencies.ts";
 import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
-import { streamResponse } from "./handlers.ts";
 import type { OpenCall } from "./http-call.ts";
+import { streamResponse } from "./run-handlers.ts";
 import { createServerWithoutRoutes } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
@@ -68,7 +68,7 @@ async function open(t: TestContext): Promise<Door> {
       hasCredit: () => credit.has,
       hold: () => assert.fail("nothing is held for a request that never came"),
     },
-  } as unknown as Gateway;
+  } as unknown as RequestPathDependencies;
   const app = createServerWithoutRoutes(door, { patience: PATIENT });
   const finish = answerUnknownPaths(app);
   openAiRoutes(app, { gateway, base64Compat: false });

@@ -12,14 +12,14 @@ import { invalidRequest, notFound } from "../faults.ts";
 import { answerBrokenRequests } from "./broken-requests.ts";
 import { watchConnections } from "./close-connections.ts";
 import { answerPreflights } from "./cors.ts";
-import { addCallAndErrorHandling, addRoutesBypassingFastify, lacksHostHeader } from "./handlers.ts";
 import { createHttpCall, type HttpOptions } from "./http-call.ts";
+import { faultHeaders } from "./http-reply.ts";
 import type { MetricFigures } from "./metrics/metrics-page.ts";
-import { faultHeaders } from "./reply.ts";
+import { addCallAndErrorHandling, addRoutesBypassingFastify, lacksHostHeader } from "./run-handlers.ts";
 import { tlsListener } from "./tls-listener.ts";
 import { limitUnreadAnswers } from "./unread-answers.ts";
 
-/** How long a request's headers may take to arrive. Bodies are limited in body.ts; answers have no time limit. */
+/** How long a request's headers may take to arrive. Bodies are limited in request-body.ts; answers have no time limit. */
 interface Patience {
   headersMs: number;
   /** How often connections are checked for late headers. */

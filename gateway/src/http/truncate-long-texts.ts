@@ -2,7 +2,7 @@
  * Truncates texts far above any form field's limit to slightly above it. The field's own rule still refuses them, but
  * quickly.
  */
-import { SMALL_BODY_BYTES_MAX } from "./body.ts";
+import { SMALL_BODY_BYTES_MAX } from "./request-body.ts";
 
 const KEPT_CHARS = SMALL_BODY_BYTES_MAX + 1;
 

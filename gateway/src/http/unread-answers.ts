@@ -1,5 +1,5 @@
 /**
- * Limits the memory of answers that clients do not read. A stream has its own limit (reply.ts); a complete answer waits
+ * Limits the memory of answers that clients do not read. A stream has its own limit (http-reply.ts); a complete answer waits
  * in memory. A client that reads nothing for 10 s is disconnected. If all such answers together are too large, those
  * that wait longest are closed.
  */

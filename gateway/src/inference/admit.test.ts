@@ -6,14 +6,14 @@ import { Fault } from "../faults.ts";
 import type { HoldOutcome } from "../ledger/hold.ts";
 import { computeHoldAmount } from "../ledger/request-costs.ts";
 import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
-import { type Metering, openMetering } from "../metering/metering.ts";
+import { openTokenMetering, type TokenMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { completions } from "../routes/openai/completions.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
 import { computeOutputCap, computeOutputTokensLeft, countPromptTokens, placeHold } from "./admit.ts";
 import type { ParsedRequest } from "./endpoint.ts";
-import type { Gateway } from "./gateway.ts";
-import { quoteRequest } from "./quote.ts";
+import { quoteRequest } from "./price-quote.ts";
+import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 
 /** Texts that client libraries search for in an error message, from their source code (2026-11). */
 const CLIENTS = {
@@ -26,10 +26,10 @@ const CLIENTS = {
 
 describe("admission of prompts by the context limit", () => {
   let catalogue: Catalogue;
-  let metering: Metering;
+  let metering: TokenMetering;
   before(async () => {
     catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
-    metering = await openMetering({ log: createLog("silent") });
+    metering = await openTokenMetering({ log: createLog("silent") });
   });
   after(() => metering.close());
 
@@ -139,7 +139,10 @@ describe("the amounts in a 402 (insufficient credit)", () => {
     const gw = { ledger: { hold: async () => outcome }, unfunded: { count() {} } };
     const model = { id: "m", kind, contextLimit: 8, prices: { in: pico(1_000_001n), out: pico(0n) }, build: {} };
     const parts = { call: {}, key: { name: "k" }, endpoint: {}, ask: {}, model, meter: {}, promptTokens: 1 };
-    const refused = await placeHold(gw as unknown as Gateway, parts as unknown as Parameters<typeof placeHold>[1]).then(
+    const refused = await placeHold(
+      gw as unknown as RequestPathDependencies,
+      parts as unknown as Parameters<typeof placeHold>[1],
+    ).then(
       () => undefined,
       (error: unknown) => error,
     );

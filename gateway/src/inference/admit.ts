@@ -2,16 +2,16 @@
 import type { Uuid } from "../base/ids.ts";
 import { ceilMicro, type Pico, pico, roundDownToMicro, ZERO } from "../base/money.ts";
 import { fault, invalidRequest, modelNotFound } from "../faults.ts";
-import type { KeyHolder } from "../keys/keys.ts";
+import type { KeyHolder } from "../keys/secret-store.ts";
 import { computeHoldAmount } from "../ledger/request-costs.ts";
 import type { ActiveModel, ModelForTokenCounting } from "../metering/catalogue.ts";
-import type { Meter } from "../metering/meter.ts";
+import type { TokenMeter } from "../metering/token-meter.ts";
 import { PoolBusyError } from "../metering/worker-pool.ts";
 import type { Call } from "./call-interface.ts";
 import { refuseManySpecialTokens, refusePadding } from "./costly-prompts.ts";
 import type { Endpoint, ParsedRequest } from "./endpoint.ts";
-import type { Gateway } from "./gateway.ts";
 import { refuseLongCharacterRuns } from "./long-character-runs.ts";
+import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 
 export function findModel<Model extends ModelForTokenCounting>(
   { active }: { active: Map<string, Model> },
@@ -30,7 +30,7 @@ export function findModel<Model extends ModelForTokenCounting>(
  * to embed.
  */
 export async function countPromptTokens(
-  meter: Meter,
+  meter: TokenMeter,
   model: ModelForTokenCounting,
   ask: ParsedRequest,
   payer?: string,
@@ -87,23 +87,23 @@ export function computeOutputTokensLeft(
   return Math.max(0, Math.min(cap, model.contextLimit - promptTokens));
 }
 
-export interface Hold {
+export interface PlacedHold {
   id: Uuid;
   amount: Pico;
 }
 
 export async function placeHold(
-  gw: Gateway,
+  gw: RequestPathDependencies,
   parts: {
     call: Call;
     key: KeyHolder;
     endpoint: Endpoint;
     ask: Pick<ParsedRequest, "stream" | "outputTokensMax" | "label">;
     model: ActiveModel;
-    meter: Meter;
+    meter: TokenMeter;
     promptTokens: number;
   },
-): Promise<Hold> {
+): Promise<PlacedHold> {
   const { call, key, endpoint, ask, model, meter, promptTokens } = parts;
   const amount = computeHoldAmount(model.prices, { prompt: promptTokens, outputMax: computeOutputCap(model, ask) });
   const outcome = await gw.ledger.hold({

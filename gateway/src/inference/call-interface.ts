@@ -1,5 +1,5 @@
 /** A request and its reply, as the code for inference uses them. http/ implements both for sockets. */
-import type { CancelSignal } from "../base/cancel.ts";
+import type { CancelSignal } from "../base/cancel-signal.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { ClientSdk, Endpoint, ParsedRequest } from "./endpoint.ts";
 

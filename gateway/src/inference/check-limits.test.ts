@@ -5,7 +5,7 @@ import { manualClock } from "../base/testing.ts";
 import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { type Caller, countAgainstModelLimit } from "./check-limits.ts";
-import type { Gateway } from "./gateway.ts";
+import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 
 const MODEL = { id: "tiny-3b", admissionMax: 1 } as unknown as ActiveModel;
 
@@ -21,7 +21,12 @@ function open() {
   let calls = 0;
   const enter = () => {
     const caller = { call: { id: `call-${calls++}`, client: "" }, key: { id: "k", name: "k", accountId: "a" } };
-    return countAgainstModelLimit(gateway as unknown as Gateway, caller as unknown as Caller, MODEL, false);
+    return countAgainstModelLimit(
+      gateway as unknown as RequestPathDependencies,
+      caller as unknown as Caller,
+      MODEL,
+      false,
+    );
   };
   return { dispatcher: gateway.dispatcher, recorded, enter };
 }

@@ -2,13 +2,13 @@
  * Checks a request's limits: those of its API key before the body is read, and that of its model before the hold. A
  * refusal is recorded before it is answered. Limits are released when the request ends.
  */
-import type { EndpointName, LimitOutcome } from "../base/states.ts";
+import type { EndpointName, LimitOutcome } from "../base/stored-enumerations.ts";
 import { type Fault, fault } from "../faults.ts";
-import type { KeyHolder } from "../keys/keys.ts";
+import type { KeyHolder } from "../keys/secret-store.ts";
 import { computeEffectiveLimits, LimitsUnavailable, rateLimitHeaders } from "../limits/limits.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Call } from "./call-interface.ts";
-import type { Gateway } from "./gateway.ts";
+import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 
 /** A model's default request limit is this multiple of its nodes' slots, with a minimum for few nodes. */
 const CEILING_PER_SLOT = 2;
@@ -29,7 +29,7 @@ interface Pass {
  * Refuses a body whose declared length is too large, before it counts as a request. The error has the rate-limit
  * headers, if they are known, like every answer to a key.
  */
-export async function checkDeclaredBodyLength(gw: Gateway, { call, key }: Caller): Promise<void> {
+export async function checkDeclaredBodyLength(gw: RequestPathDependencies, { call, key }: Caller): Promise<void> {
   try {
     call.checkDeclaredLength();
   } catch (tooLong) {
@@ -44,7 +44,10 @@ function unknown(cause: unknown): undefined {
 }
 
 /** Counts the request for its API key, or refuses it with a 429. `leave` must be called when it ends. */
-export async function countAgainstKeyLimit(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
+export async function countAgainstKeyLimit(
+  gw: RequestPathDependencies,
+  { call, key, endpoint }: Caller,
+): Promise<Pass> {
   const entry = await gw.limits.enter(key.id, call.id, computeEffectiveLimits(key)).catch(notChecked);
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
   if (!entry.admitted) {
@@ -55,7 +58,10 @@ export async function countAgainstKeyLimit(gw: Gateway, { call, key, endpoint }:
 }
 
 /** Refuses an account without any credit before the body is read. The hold later checks the exact amount. */
-export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key: KeyHolder): Promise<void> {
+export async function checkCredit(
+  gw: Pick<RequestPathDependencies, "ledger" | "unfunded">,
+  key: KeyHolder,
+): Promise<void> {
   if (await gw.ledger.hasCredit(key.accountId)) return;
   gw.unfunded.count(key, { kind: "no_credit" });
   throw fault("insufficient_credits");
@@ -66,7 +72,7 @@ export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key:
  * a hold.
  */
 export async function countAgainstModelLimit(
-  gw: Gateway,
+  gw: RequestPathDependencies,
   caller: Caller,
   model: ActiveModel,
   stream: boolean,
@@ -90,7 +96,7 @@ function notChecked(cause: unknown): never {
 }
 
 async function refuse(
-  gw: Gateway,
+  gw: RequestPathDependencies,
   { call, key, endpoint }: Caller,
   { model, stream, outcome }: { model: string | null; stream: boolean | null; outcome: LimitOutcome },
   retryAfterS: number,

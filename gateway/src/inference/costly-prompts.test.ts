@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { Fault } from "../faults.ts";
 import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
-import { type Metering, openMetering } from "../metering/metering.ts";
+import { openTokenMetering, type TokenMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { completions } from "../routes/openai/completions.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
@@ -14,10 +14,10 @@ import { CHARACTER_RUN_MAX } from "./long-character-runs.ts";
 
 describe("prompts that cost an engine more than their tokens say", () => {
   let catalogue: Catalogue;
-  let metering: Metering;
+  let metering: TokenMetering;
   before(async () => {
     catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
-    metering = await openMetering({ log: createLog("silent") });
+    metering = await openTokenMetering({ log: createLog("silent") });
   });
   after(() => metering.close());
 

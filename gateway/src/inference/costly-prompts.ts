@@ -9,7 +9,7 @@
  *   them as text, see five to ten.
  */
 import { ruleViolation } from "../faults.ts";
-import type { Prompt } from "../metering/meter.ts";
+import type { Prompt } from "../metering/token-meter.ts";
 import type { ParsedRequest } from "./endpoint.ts";
 
 /** The number of characters that every prompt may have. Each of its tokens allows 16 more. */

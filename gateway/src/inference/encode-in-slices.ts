@@ -3,7 +3,7 @@
  * would block the event loop.
  */
 
-import type { CancelSignal } from "../base/cancel.ts";
+import type { CancelSignal } from "../base/cancel-signal.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 
 /** The number of characters after which other requests may run. Encoding as many takes a few milliseconds. */

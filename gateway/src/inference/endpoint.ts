@@ -5,8 +5,8 @@
 
 import type { JobBody, Sampling, Endpoint as WireEndpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
-import type { FinishReason, ModelKind } from "../base/states.ts";
-import type { Prompt } from "../metering/meter.ts";
+import type { FinishReason, ModelKind } from "../base/stored-enumerations.ts";
+import type { Prompt } from "../metering/token-meter.ts";
 
 export interface Endpoint {
   name: WireEndpoint;

@@ -3,7 +3,7 @@
  * or when the stopping gateway waits no longer, and records which came first. The gateway exits when no request is
  * left.
  */
-import { type CancelSignal, CancelSource } from "../base/cancel.ts";
+import { type CancelSignal, CancelSource } from "../base/cancel-signal.ts";
 import { type SetEntry, ShortLivedSet } from "../base/short-lived-collections.ts";
 import { fault } from "../faults.ts";
 

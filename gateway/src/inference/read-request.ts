@@ -6,18 +6,18 @@ import { IGNORED_FIELDS_HEADER } from "@tollgate/api/public/ignored-fields.ts";
 import { invariant } from "../base/invariant.ts";
 import { Fault } from "../faults.ts";
 import type { ActiveModel, Catalogue, ModelForTokenCounting } from "../metering/catalogue.ts";
-import type { Meter } from "../metering/meter.ts";
+import type { TokenMeter } from "../metering/token-meter.ts";
 import { countPromptTokens, findModel } from "./admit.ts";
 import type { Call, CountedRequest } from "./call-interface.ts";
 import type { ClientSdk, Endpoint, ParsedRequest } from "./endpoint.ts";
-import type { Gateway } from "./gateway.ts";
+import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 
 /**
  * Parses the fields and counts the prompt. The order of errors is the same on any thread: invalid fields (400), model
  * (404), context (400).
  */
 export async function readFields<Model extends ModelForTokenCounting>(
-  gw: Pick<Gateway, "meter"> & { catalogue: () => { active: Map<string, Model> } },
+  gw: Pick<RequestPathDependencies, "meter"> & { catalogue: () => { active: Map<string, Model> } },
   {
     endpoint,
     json,
@@ -33,7 +33,7 @@ export async function readFields<Model extends ModelForTokenCounting>(
     allowed?: readonly string[] | null;
     labels?: boolean;
   },
-): Promise<{ ask: ParsedRequest; model: Model; meter: Meter; promptTokens: number }> {
+): Promise<{ ask: ParsedRequest; model: Model; meter: TokenMeter; promptTokens: number }> {
   const ask = withLabels(endpoint.parse(json, sdk), labels); // Throws 400.
   try {
     const model = findModel(gw.catalogue(), ask, { kind: endpoint.kind, allowed }); // Throws 404.
@@ -56,7 +56,7 @@ export function buildIgnoredFieldsHeader({ ignored }: Pick<ParsedRequest, "ignor
 }
 
 export async function readRequest(
-  gw: Pick<Gateway, "catalogue" | "meter" | "reader">,
+  gw: Pick<RequestPathDependencies, "catalogue" | "meter" | "reader">,
   {
     call,
     payer,
@@ -71,7 +71,7 @@ export async function readRequest(
     allowed?: readonly string[] | null;
     labels?: boolean;
   },
-): Promise<{ ask: CountedRequest; model: ActiveModel; meter: Meter; promptTokens: number }> {
+): Promise<{ ask: CountedRequest; model: ActiveModel; meter: TokenMeter; promptTokens: number }> {
   const body = await call.readBody(payer); // Throws 413, 415 or 503.
   const { sdk } = call;
   if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk, payer, allowed, labels });

@@ -2,7 +2,7 @@
 import type { Uuid } from "../base/ids.ts";
 import { Fault } from "../faults.ts";
 import { bearerToken, extractTokenReference } from "../keys/secret-format.ts";
-import type { Gateway } from "./gateway.ts";
+import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 
 /** The caller of a refused request, as far as known. */
 export interface RefusedCaller {
@@ -13,7 +13,11 @@ export interface RefusedCaller {
 }
 
 /** Counts every 4xx, because clients can fix these. A call without a key has no owner and is not counted. */
-export function countRefusedCall(gw: Pick<Gateway, "refusedCalls">, asker: RefusedCaller, error: unknown): void {
+export function countRefusedCall(
+  gw: Pick<RequestPathDependencies, "refusedCalls">,
+  asker: RefusedCaller,
+  error: unknown,
+): void {
   if (!(error instanceof Fault) || error.status >= 500) return;
   const by = asker.key ?? named(asker.authorization);
   if (by === undefined) return;

@@ -3,17 +3,17 @@ import { after, before, describe, test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
-import type { Meter } from "../metering/meter.ts";
-import { type Metering, openMetering } from "../metering/metering.ts";
+import { openTokenMetering, type TokenMetering } from "../metering/metering.ts";
+import type { TokenMeter } from "../metering/token-meter.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { Relay, toNodeSamplingOptions } from "./relay.ts";
 
 describe("the relay of a node's output", () => {
   let catalogue: Catalogue;
-  let metering: Metering;
+  let metering: TokenMetering;
   before(async () => {
     catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
-    metering = await openMetering({ log: createLog("silent") });
+    metering = await openTokenMetering({ log: createLog("silent") });
   });
   after(() => metering.close());
 
@@ -121,7 +121,7 @@ describe("the relay of a node's output", () => {
 });
 
 /** A meter that counts each character as one token. */
-const meter: Meter = {
+const meter: TokenMeter = {
   tokenizer: "characters",
   tokenizerSha256: "",
   countPrompt: async () => ({ tokens: 1, over: null }),

@@ -6,13 +6,13 @@ import type { Endpoint, OutputChannel, Sampling } from "@tollgate/protocol/frame
 import { StopStringMatcher } from "@tollgate/protocol/stop-strings.ts";
 import type { DispatchSink } from "../dispatch/dispatch-request.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
+import type { OutputCount, OutputTokenMeter, TokenMeter } from "../metering/token-meter.ts";
 import { ThinkingSplitter } from "./thinking-splitter.ts";
 
 interface RelayOptions {
   model: ActiveModel;
   endpoint: Endpoint;
-  meter: Meter;
+  meter: TokenMeter;
   outputTokensMax: number;
   /** The number of vectors that an embedding's answer must have. */
   vectorsDue: number;
@@ -40,7 +40,7 @@ export function toNodeSamplingOptions({ build }: Pick<ActiveModel, "build">, sam
 
 export class Relay implements DispatchSink {
   readonly #options: RelayOptions;
-  #output: OutputMeter;
+  #output: OutputTokenMeter;
   #splitter: ThinkingSplitter | undefined;
   #stops: StopStringMatcher | undefined;
   #stopped = false;
@@ -158,7 +158,7 @@ export class Relay implements DispatchSink {
     return this.#counts;
   }
 
-  #newOutput(): OutputMeter {
+  #newOutput(): OutputTokenMeter {
     return this.#options.meter.openOutput(this.#options.outputTokensMax);
   }
 

@@ -4,9 +4,9 @@
  */
 
 import { SLOW_STREAM } from "../base/node-trust-thresholds.ts";
-import type { LimitOutcome, RequestOutcome, WithheldReason } from "../base/states.ts";
+import type { LimitOutcome, RequestOutcome, WithheldReason } from "../base/stored-enumerations.ts";
 import type { DispatchResult } from "../dispatch/dispatch-result.ts";
-import type { MedianSpeed } from "../dispatch/speeds.ts";
+import type { MedianSpeed } from "../dispatch/node-speeds.ts";
 import type { FaultCode } from "../faults.ts";
 
 /**

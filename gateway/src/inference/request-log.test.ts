@@ -25,8 +25,8 @@ function open(level: string) {
   });
   const clock = manualClock();
   const requestLogger = openRequestLogger({ log, clock, tracing: noTracing });
-  const begin = (id = ID) => {
-    const call = { id, arrivedAt: clock.monotonic(), headers: {} } as Call;
+  const begin = () => {
+    const call = { id: ID, arrivedAt: clock.monotonic(), headers: {} } as Call;
     return requestLogger.begin("chat", call);
   };
   return { lines, clock, begin };

@@ -10,13 +10,13 @@ import { UnreachableError } from "../base/dependency.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
-import type { EndpointName } from "../base/states.ts";
+import type { EndpointName } from "../base/stored-enumerations.ts";
 import type { Trace, Tracing } from "../base/tracing.ts";
 import { isRetryableDatabaseError } from "../db/errors.ts";
 import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import { Fault } from "../faults.ts";
-import type { KeyHolder } from "../keys/keys.ts";
-import type { OutputCount } from "../metering/meter.ts";
+import type { KeyHolder } from "../keys/secret-store.ts";
+import type { OutputCount } from "../metering/token-meter.ts";
 import type { Call } from "./call-interface.ts";
 import type { RequestEnding } from "./request-endings.ts";
 

@@ -19,9 +19,9 @@ import type { Limits } from "../limits/limits.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { openAdmissionWaits } from "./admission-waits.ts";
 import type { Call } from "./call-interface.ts";
-import type { AnswerToSpotCheck, Gateway } from "./gateway.ts";
 import { InFlightRequests } from "./in-flight.ts";
 import { openRequestLogger } from "./request-log.ts";
+import type { AnswerToSpotCheck, RequestPathDependencies } from "./request-path-dependencies.ts";
 import { serveRequest } from "./serve.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -173,7 +173,7 @@ async function served(
       json: (_status: number, text: string) => answered?.(text),
     },
   };
-  await serveRequest(gateway as unknown as Gateway, chat, call as unknown as Call);
+  await serveRequest(gateway as unknown as RequestPathDependencies, chat, call as unknown as Call);
   assert.ok(settled.length <= 1);
   return { settled: settled[0], events };
 }

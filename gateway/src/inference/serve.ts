@@ -11,8 +11,8 @@ import type { DispatchRequest } from "../dispatch/dispatch-request.ts";
 import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { Meter, OutputCount } from "../metering/meter.ts";
-import { computeOutputCap, computeOutputTokensLeft, type Hold, placeHold } from "./admit.ts";
+import type { OutputCount, TokenMeter } from "../metering/token-meter.ts";
+import { computeOutputCap, computeOutputTokensLeft, type PlacedHold, placeHold } from "./admit.ts";
 import type { Call, CountedRequest } from "./call-interface.ts";
 import {
   type Caller,
@@ -24,7 +24,6 @@ import {
 import { DeltaJoiner } from "./delta-joiner.ts";
 import { encodeInSlices } from "./encode-in-slices.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
-import type { AnswerToSpotCheck, Gateway } from "./gateway.ts";
 import type { InFlightEntry } from "./in-flight.ts";
 import { buildIgnoredFieldsHeader, readRequest } from "./read-request.ts";
 import { countRefusedCall, type RefusedCaller } from "./refused-calls.ts";
@@ -37,11 +36,12 @@ import {
   type RequestEnding,
 } from "./request-endings.ts";
 import type { RequestLog } from "./request-log.ts";
+import type { AnswerToSpotCheck, RequestPathDependencies } from "./request-path-dependencies.ts";
 import { requireSchemaKeywords } from "./schema-support.ts";
 import { settleRequest } from "./settle.ts";
 
 /** Serves a request. Throws errors until the reply has started; afterwards it sends them itself. */
-export async function serveRequest(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
+export async function serveRequest(gw: RequestPathDependencies, endpoint: Endpoint, call: Call): Promise<void> {
   const entry = gw.inFlight.enter(call.cancelSignal);
   const requestLog = gw.requestLogger.begin(endpoint.name, call);
   const asker: RefusedCaller = { authorization: call.authorization };
@@ -64,7 +64,7 @@ interface Along {
 }
 
 async function answerOne(
-  gw: Gateway,
+  gw: RequestPathDependencies,
   endpoint: Endpoint,
   call: Call,
   { entry, requestLog, asker }: Along & { asker: RefusedCaller },
@@ -82,7 +82,7 @@ async function answerOne(
 }
 
 async function admitAndWork(
-  gw: Gateway,
+  gw: RequestPathDependencies,
   endpoint: Endpoint,
   call: Call,
   { entry, requestLog, asker, waits }: Along & { asker: RefusedCaller; waits: WaitBudget },
@@ -134,12 +134,12 @@ interface Order {
   endpoint: Endpoint;
   ask: CountedRequest;
   model: ActiveModel;
-  meter: Meter;
+  meter: TokenMeter;
   promptTokens: number;
 }
 
 interface Work extends Along, Order {
-  hold: Hold;
+  hold: PlacedHold;
   job: () => Job;
 }
 
@@ -152,7 +152,7 @@ interface Job {
   order: DispatchRequest;
 }
 
-function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTokens }: Order): Job {
+function prepareJob(gw: RequestPathDependencies, { caller, endpoint, ask, model, meter, promptTokens }: Order): Job {
   const { call, key } = caller;
   const meta: AnswerMeta = {
     suffix: publicIdSuffix(call.id),
@@ -200,7 +200,7 @@ interface Done {
 const NOTHING_DONE: Done = { tokens: 0, answer: () => {} };
 
 /** Runs the request, from the hold to the settlement. The hold always ends here. */
-async function work(gw: Gateway, order: Work): Promise<Done> {
+async function work(gw: RequestPathDependencies, order: Work): Promise<Done> {
   const { caller, entry, requestLog, endpoint, ask, model, promptTokens, hold, job } = order;
   const { call, key } = caller;
   const letGo = gw.leases.keep(hold.id);
@@ -274,7 +274,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
 
 /** For a client that disconnected: whether the time before the first token, and the pace after it, were normal. */
 function explains(
-  { clock, dispatcher }: Gateway,
+  { clock, dispatcher }: RequestPathDependencies,
   model: string,
   { queueMs, pace }: DispatchResult,
   { startedAt, promptTokens, counts }: { startedAt: number; promptTokens: number; counts: OutputCount },
@@ -332,7 +332,7 @@ function openStream(call: Call, writer: StreamWriter): void {
   if (opening !== null) call.reply.event(opening);
 }
 
-async function tellParts(gw: Gateway, call: Call, parts: Iterable<string>): Promise<void> {
+async function tellParts(gw: RequestPathDependencies, call: Call, parts: Iterable<string>): Promise<void> {
   const body = await encodeInSlices(parts, { clock: gw.clock, cancelSignal: call.cancelSignal });
   if (body !== undefined) call.reply.json(200, body);
 }

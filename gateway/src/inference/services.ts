@@ -1,11 +1,11 @@
 /** The services and settings that routes need to run a request or to compute its price. */
-import type { CancelSignal } from "../base/cancel.ts";
+import type { CancelSignal } from "../base/cancel-signal.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
-import type { Gateway } from "./gateway.ts";
+import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 import type { UnpaidJob, UnpaidJobResult } from "./unpaid-job.ts";
 
 export interface InferenceServices {
-  gateway: Gateway;
+  gateway: RequestPathDependencies;
   /** The setting EMBEDDINGS_BASE64_COMPAT: whether clients that corrupt float embeddings get base64. */
   base64Compat: boolean;
   catalogue: () => Catalogue;

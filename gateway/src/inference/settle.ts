@@ -1,22 +1,22 @@
 /** Settles a request: its charge, the host's payment and its record. */
 import { ZERO } from "../base/money.ts";
-import type { EndpointName, FinishReason } from "../base/states.ts";
+import type { EndpointName, FinishReason } from "../base/stored-enumerations.ts";
 import type { DispatchResult } from "../dispatch/dispatch-result.ts";
-import type { KeyHolder } from "../keys/keys.ts";
+import type { KeyHolder } from "../keys/secret-store.ts";
 import { computeChargeAmount } from "../ledger/request-costs.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { OutputCount } from "../metering/meter.ts";
-import type { Hold } from "./admit.ts";
+import type { OutputCount } from "../metering/token-meter.ts";
+import type { PlacedHold } from "./admit.ts";
 import type { Call } from "./call-interface.ts";
-import type { Gateway } from "./gateway.ts";
 import type { RequestEnding } from "./request-endings.ts";
+import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 
 interface Closing {
   call: Call;
   key: KeyHolder;
   endpoint: EndpointName;
   model: ActiveModel;
-  hold: Hold;
+  hold: PlacedHold;
   promptTokens: number;
   counts: OutputCount;
   result: DispatchResult;
@@ -29,7 +29,7 @@ interface Closing {
  * Settles the request. Afterwards the charge is final: it is in the ledger, or in this gateway's spool (settlements on
  * disk that wait for the database).
  */
-export async function settleRequest(gw: Gateway, closing: Closing): Promise<void> {
+export async function settleRequest(gw: RequestPathDependencies, closing: Closing): Promise<void> {
   const { call, key, model, hold, promptTokens, counts, result, ending } = closing;
   const durationMs = gw.clock.monotonic() - call.arrivedAt;
   const output = counts.answerTokens + counts.reasoningTokens;

@@ -3,15 +3,15 @@
  * host's trial request. It is processed like a request, up to the counted output, but not charged, paid or recorded.
  */
 import type { Endpoint, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
-import type { CancelSignal } from "../base/cancel.ts";
+import type { CancelSignal } from "../base/cancel-signal.ts";
 import { publicIdSuffix, type Uuid } from "../base/ids.ts";
-import type { FinishReason } from "../base/states.ts";
+import type { FinishReason } from "../base/stored-enumerations.ts";
 import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { ChatMessage, Prompt } from "../metering/meter.ts";
+import type { ChatMessage, Prompt } from "../metering/token-meter.ts";
 import { computeOutputTokensLeft } from "./admit.ts";
-import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
+import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 
 export interface UnpaidJob {
   id: Uuid;
@@ -45,7 +45,7 @@ export interface UnpaidJobResult {
 
 /** Runs the job. Undefined if the node is not connected or does not serve the model. */
 export async function runUnpaidJob(
-  gw: Pick<Gateway, "dispatcher" | "meter">,
+  gw: Pick<RequestPathDependencies, "dispatcher" | "meter">,
   job: UnpaidJob,
   signal: CancelSignal,
 ): Promise<UnpaidJobResult | undefined> {

@@ -5,9 +5,15 @@ import type { Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow } from "../db/rows.ts";
 import { changeKey, type KeyChange, type KeySettings } from "./key-settings.ts";
-import { LimitOverrides, openSecretStore, SecretRecord, type SecretStore, type SecretsOptions } from "./keys.ts";
 import { computeFingerprint } from "./peppers.ts";
 import { makeSecret } from "./secret-format.ts";
+import {
+  LimitOverrides,
+  openSecretStore,
+  SecretRecord,
+  type SecretStore,
+  type SecretsOptions,
+} from "./secret-store.ts";
 
 const ApiKeyRecord = SecretRecord.extend({
   /** Limits that an operator has set for this key. */

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Pico } from "../base/money.ts";
-import type { LimitOverrides } from "./keys.ts";
+import type { LimitOverrides } from "./secret-store.ts";
 
 export interface KeySettings {
   /** The budget per UTC day. The next field is the budget per UTC month. */

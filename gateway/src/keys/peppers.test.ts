@@ -11,8 +11,8 @@ import { systemRandom } from "../base/random.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { createApiKeyService } from "./api-keys.ts";
-import { openHostTokenService } from "./keys.ts";
 import { countPepperUsage, type Peppers } from "./peppers.ts";
+import { openHostTokenService } from "./secret-store.ts";
 
 const [FIRST, SECOND] = ["the first pepper, 32 characters or so", "the second pepper, 32 characters or so"];
 const newId = newIds(systemClock, systemRandom());

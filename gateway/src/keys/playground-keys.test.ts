@@ -6,16 +6,16 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
+import { HOUR_MS } from "../base/time.ts";
 import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
 import { DatabaseOutageGuard } from "../db/outage-guard.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type ApiKeys, createApiKeyService } from "./api-keys.ts";
-import { ACTIVE_SECRETS_MAX } from "./keys.ts";
 import { openPlaygroundKeys, type PlaygroundKeys } from "./playground-keys.ts";
+import { ACTIVE_SECRETS_MAX } from "./secret-store.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
-const HOUR_MS = 60 * 60 * 1000;
 
 describe("keys of the console's playground", () => {
   let db: TestDatabase;

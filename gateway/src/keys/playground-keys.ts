@@ -7,9 +7,9 @@ import type { NewId, Uuid } from "../base/ids.ts";
 import type { Random } from "../base/random.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { SECRET_CHANGE_TOPICS } from "./keys.ts";
 import { computeFingerprint } from "./peppers.ts";
 import { makeSecret } from "./secret-format.ts";
+import { SECRET_CHANGE_TOPICS } from "./secret-store.ts";
 
 const NAME = "Playground";
 const HOURS_MAX = 12;

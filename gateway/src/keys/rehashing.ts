@@ -44,7 +44,7 @@ const PLACES = {
   host_token: [{ reference: "reference", hash: "secret_hash", pepper: "pepper" }],
 };
 
-export function openRehashing(table: keyof typeof PLACES, options: Options): Rehashing {
+export function openSecretRehashing(table: keyof typeof PLACES, options: Options): Rehashing {
   const { pool, log, pepper, old, keepsPeppers = () => true } = options;
   const fingerprint = computeFingerprint(pepper);
   const inFlight = new Set<Promise<void>>();

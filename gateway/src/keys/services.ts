@@ -1,7 +1,7 @@
 /** Opens the keys and tokens that the HTTP routes use. */
 import type { ApiKeys } from "./api-keys.ts";
-import { openHostTokenService, type SecretStore, type SecretsOptions } from "./keys.ts";
 import { openPlaygroundKeys, type PlaygroundKeys } from "./playground-keys.ts";
+import { openHostTokenService, type SecretStore, type SecretsOptions } from "./secret-store.ts";
 
 export interface KeyServices {
   apiKeys: ApiKeys;

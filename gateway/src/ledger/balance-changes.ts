@@ -6,7 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { TRANSFER_KINDS, type TransferKind } from "../base/states.ts";
+import { TRANSFER_KINDS, type TransferKind } from "../base/stored-enumerations.ts";
 import { buildOwnerHourlyRowsSql } from "../db/owner-hourly-rows-sql.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 

@@ -12,7 +12,7 @@ import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { waitPastMidnight } from "../history/testing.ts";
+import { waitPastMidnight } from "../history/testing-past-months.ts";
 import { type ApiKeys, createApiKeyService } from "../keys/api-keys.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
-import type { EndpointName } from "../base/states.ts";
+import type { EndpointName } from "../base/stored-enumerations.ts";
 import { formatTextArray, formatUnquotedArray, parseBigints, parseNumbers } from "../db/arrays.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 

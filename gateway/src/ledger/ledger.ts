@@ -10,7 +10,7 @@ import { invariant } from "../base/invariant.ts";
 import { createLog, type Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
 import { ShortLivedMap } from "../base/short-lived-collections.ts";
-import type { RESERVE_TRANSFER_KINDS, TransferKind } from "../base/states.ts";
+import type { RESERVE_TRANSFER_KINDS, TransferKind } from "../base/stored-enumerations.ts";
 import { formatUnquotedArray, parseNumbers } from "../db/arrays.ts";
 import { Batcher, type BatchFigures } from "../db/batcher.ts";
 import { isConnectionLoss, isLockWait } from "../db/errors.ts";

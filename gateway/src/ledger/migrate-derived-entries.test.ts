@@ -7,8 +7,8 @@ import { migrate } from "../db/migrate.ts";
 import { padVersion } from "../db/migrations.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { openRetention } from "../history/retention.ts";
-import { makeIdAt, makePastMonths, monthsAgo, waitPastMidnight } from "../history/testing.ts";
+import { openHistoryRetention } from "../history/history-retention.ts";
+import { makeIdAt, makePastMonths, monthsAgo, waitPastMidnight } from "../history/testing-past-months.ts";
 import { openOverview } from "../operators/overview.ts";
 import { checkLedger } from "./check.ts";
 import { DERIVED_ENTRIES_MIGRATION } from "./sql-views.ts";
@@ -129,7 +129,7 @@ test("after the migration, a month that the previous version recorded closes lik
   await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
   await pool.query("select history_roll_up(1000)");
   const rules = { historyDays: 0, refusalsDays: undefined, exportDir: undefined, payoutHoldDays: 0 };
-  const done = await openRetention({ pool, rules, now: () => monthsAgo(0).getTime() }).retain();
+  const done = await openHistoryRetention({ pool, rules, now: () => monthsAgo(0).getTime() }).retain();
   assert.deepEqual(
     done?.closed.map(({ rows, charged, shared }) => [rows, charged, shared]),
     [[3n, 3_000n, 2_100n]],

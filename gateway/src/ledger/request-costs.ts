@@ -1,6 +1,6 @@
 /** Computes the maximum and actual cost of a request. Pure. */
 import { invariant } from "../base/invariant.ts";
-import { cost, type Pico, pico } from "../base/money.ts";
+import { computeCost, type Pico, pico } from "../base/money.ts";
 
 interface TokenPrices {
   /** In picodollars per token, which equals microdollars per million tokens. */
@@ -10,12 +10,12 @@ interface TokenPrices {
 
 /** The maximum cost of a request: all prompt tokens and the most output tokens allowed. */
 export function computeHoldAmount(prices: TokenPrices, tokens: { prompt: number; outputMax: number }): Pico {
-  return pico(cost(tokens.prompt, prices.in) + cost(tokens.outputMax, prices.out));
+  return pico(computeCost(tokens.prompt, prices.in) + computeCost(tokens.outputMax, prices.out));
 }
 
 /** The actual cost of a request's tokens. Never above the hold, because the meter enforces the output limit. */
 export function computeChargeAmount(prices: TokenPrices, tokens: { prompt: number; output: number }, hold: Pico): Pico {
-  const charge = pico(cost(tokens.prompt, prices.in) + cost(tokens.output, prices.out));
+  const charge = pico(computeCost(tokens.prompt, prices.in) + computeCost(tokens.output, prices.out));
   invariant(charge <= hold, `charge ${charge} exceeds its hold ${hold}`);
   return charge;
 }

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { creationTimeMsOf, type Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
-import type { FinishReason, RequestOutcome, WithheldReason } from "../base/states.ts";
+import type { FinishReason, RequestOutcome, WithheldReason } from "../base/stored-enumerations.ts";
 import { formatTextArray, formatUnquotedArray, parseNumbers } from "../db/arrays.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import type { HoldOrder } from "./hold.ts";

@@ -7,7 +7,7 @@ import { crc32 } from "node:zlib";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES, WITHHELD_REASONS } from "../base/states.ts";
+import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES, WITHHELD_REASONS } from "../base/stored-enumerations.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement } from "./settlement-sql.ts";
 

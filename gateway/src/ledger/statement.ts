@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
+import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/stored-enumerations.ts";
 import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
-import type { WithheldReason } from "../base/states.ts";
+import type { WithheldReason } from "../base/stored-enumerations.ts";
 import { computeHostShare, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openPayoutBatches } from "../operators/payouts.ts";

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { REQUEST_OUTCOMES, WITHHELD_REASONS, type WithheldReason } from "../base/states.ts";
+import { REQUEST_OUTCOMES, WITHHELD_REASONS, type WithheldReason } from "../base/stored-enumerations.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
 /** The migration that adds the reserve. */

@@ -6,6 +6,7 @@
 import type { Clock } from "../base/clock.ts";
 import { createReachableDependency } from "../base/dependency.ts";
 import { ShortLivedMap } from "../base/short-lived-collections.ts";
+import { MINUTE_MS } from "../base/time.ts";
 import {
   assertValidCount,
   assertValidLimits,
@@ -13,7 +14,6 @@ import {
   findExceededLimit,
   LEASE_RENEWAL_INTERVAL_MS,
   type Limits,
-  MINUTE_MS,
   MODEL_SHARING_WINDOW_MS,
   makeAdmissionResult,
   mayAdmitRequestToModel,

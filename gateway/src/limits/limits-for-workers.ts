@@ -3,9 +3,10 @@
  * over channels. The slots of a worker that died are freed at once. Both sides are in this file, so that their messages
  * match.
  */
-import { type Channel, ChannelError, LOWEST_FREE_MESSAGE_KIND } from "../base/channel.ts";
+
 import type { Clock } from "../base/clock.ts";
 import { createReachableDependency } from "../base/dependency.ts";
+import { ChannelError, LOWEST_FREE_MESSAGE_KIND, type ProcessMessageChannel } from "../base/process-message-channel.ts";
 import { type LimitCounts, openMemoryLimits } from "./in-memory-limits.ts";
 import {
   assertValidCount,
@@ -24,7 +25,10 @@ const SEPARATOR = "\n";
 const join = (...parts: (string | number)[]): string => parts.join(SEPARATOR);
 
 /** Counts for one worker. Runs in the primary process. */
-export function serveLimitsToWorker(channel: Channel, { clock, board }: { clock: Clock; board: LimitCounts }): void {
+export function serveLimitsToWorker(
+  channel: ProcessMessageChannel,
+  { clock, board }: { clock: Clock; board: LimitCounts },
+): void {
   const limits = openMemoryLimits({ clock, board });
   channel.answer(kind("enter"), async ({ text }) => {
     const [keyId = "", id = "", ...numbers] = text.split(SEPARATOR);
@@ -57,7 +61,7 @@ export function serveLimitsToWorker(channel: Channel, { clock, board }: { clock:
  * Asks the primary process. Runs in a worker, which ends when the channel closes, because it cannot run without the
  * primary.
  */
-export function openLimitsOfPrimary(channel: Channel): Limits {
+export function openLimitsOfPrimary(channel: ProcessMessageChannel): Limits {
   return {
     health: createReachableDependency("limits"),
     async enter(keyId, id, limits) {

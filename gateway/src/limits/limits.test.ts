@@ -10,8 +10,8 @@ import {
   openWorkersLimitsFixture,
   START_MS,
   startValkeyServer,
-  type TestServer,
-} from "./testing.ts";
+  type TestValkeyServer,
+} from "./testing-limits.ts";
 
 const KEY = "key-1";
 const WIDE = { requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000, inFlight: 1_000_000 };
@@ -42,7 +42,7 @@ describe("limits that a primary process counts for its workers", () => {
 describe("limits counted in Valkey", {
   skip: binary === undefined && "neither valkey-server nor redis-server is installed",
 }, () => {
-  let server: TestServer;
+  let server: TestValkeyServer;
   before(async () => {
     server = await startValkeyServer(binary as string);
   });

@@ -11,9 +11,9 @@
  */
 import type { Dependency } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
-import type { LimitOutcome } from "../base/states.ts";
+import type { LimitOutcome } from "../base/stored-enumerations.ts";
+import { HOUR_MS, MINUTE_MS } from "../base/time.ts";
 
-export const MINUTE_MS = 60_000;
 /** The longest time until the slots of a dead gateway are free, in ms. */
 export const SLOT_LEASE_MS = 60_000;
 /** The renewal interval in ms. Three renewals may fail before a running request loses its slot. */
@@ -193,8 +193,8 @@ export function rateLimitHeaders(standing: Standing): Record<string, string> {
 export function formatResetDelay(durationMs: number): string {
   const ms = Math.ceil(durationMs);
   if (ms > 0 && ms < 1000) return `${ms}ms`;
-  const hours = Math.floor(ms / 3_600_000);
-  const minutes = Math.floor((ms % 3_600_000) / MINUTE_MS);
+  const hours = Math.floor(ms / HOUR_MS);
+  const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS);
   const seconds = `${(ms % MINUTE_MS) / 1000}s`;
   if (hours > 0) return `${hours}h${minutes}m${seconds}`;
   return minutes > 0 ? `${minutes}m${seconds}` : seconds;

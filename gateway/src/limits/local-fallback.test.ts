@@ -6,7 +6,7 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import type { KeyLimits, Limits } from "./limits.ts";
 import { limitsWithLocalFallback } from "./local-fallback.ts";
-import { findValkeyServer, START_MS, startValkeyServer, type TestServer } from "./testing.ts";
+import { findValkeyServer, START_MS, startValkeyServer, type TestValkeyServer } from "./testing-limits.ts";
 import { openValkeyLimits } from "./valkey-limits.ts";
 
 const binary = findValkeyServer();
@@ -15,7 +15,7 @@ const KEY = "key-1";
 const LIMITS: KeyLimits = { requestsPerMinute: 10, tokensPerMinute: 1_000, inFlight: 7 };
 
 describe("limits with a local fallback", { skip }, () => {
-  let server: TestServer;
+  let server: TestValkeyServer;
   let clock: ManualClock;
   let shared: Limits;
   let limits: Limits;

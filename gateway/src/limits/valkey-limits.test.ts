@@ -13,8 +13,8 @@ import {
   openValkeyLimitsFixture,
   sendValkeyCommand,
   startValkeyServer,
-  type TestServer,
-} from "./testing.ts";
+  type TestValkeyServer,
+} from "./testing-limits.ts";
 import { openValkeyLimits } from "./valkey-limits.ts";
 
 const binary = findValkeyServer();
@@ -22,7 +22,7 @@ const skip = binary === undefined && "neither valkey-server nor redis-server is 
 const KEY = "key-1";
 
 describe("Valkey limits on one server", { skip }, () => {
-  let server: TestServer;
+  let server: TestValkeyServer;
   before(async () => {
     server = await startValkeyServer(binary as string);
   });

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { LimitsUnavailable } from "./limits.ts";
-import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
+import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestValkeyServer } from "./testing-limits.ts";
 import { type ConnectValkey, ValkeyLink } from "./valkey-link.ts";
 import type { RedisWithScripts } from "./valkey-scripts.ts";
 
@@ -15,7 +15,7 @@ const ANSWER_TIMEOUT_MS = 200;
 const probe = (redis: RedisWithScripts): Promise<unknown> => redis.ping();
 
 describe("the timeout of a reply from the limits server", { skip }, () => {
-  let server: TestServer;
+  let server: TestValkeyServer;
   before(async () => {
     server = await startValkeyServer(binary as string);
   });

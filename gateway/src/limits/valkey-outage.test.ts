@@ -9,7 +9,13 @@ import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DEFAULT_KEY_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
-import { findValkeyServer, START_MS, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
+import {
+  findValkeyServer,
+  START_MS,
+  sendValkeyCommand,
+  startValkeyServer,
+  type TestValkeyServer,
+} from "./testing-limits.ts";
 import { openValkeyLimits } from "./valkey-limits.ts";
 import type { RedisWithScripts } from "./valkey-scripts.ts";
 
@@ -23,7 +29,7 @@ const STEP_MS = 20;
 type Line = { msg: string; tokens?: number; cause?: string; refused?: number; outageMs?: number };
 
 describe("limits during outages of Valkey", { skip }, () => {
-  let server: TestServer;
+  let server: TestValkeyServer;
   let clock: ManualClock;
   let limits: Limits;
   let lines: Line[];

@@ -4,7 +4,8 @@
  * keys of one call share a hash tag.
  */
 import type { Redis } from "ioredis";
-import { type LimitRefusal, MINUTE_MS, MODEL_SHARING_WINDOW_MS, SLOT_LEASE_MS } from "./limits.ts";
+import { MINUTE_MS } from "../base/time.ts";
+import { type LimitRefusal, MODEL_SHARING_WINDOW_MS, SLOT_LEASE_MS } from "./limits.ts";
 
 /** The counts of a minute are kept for two, so that clock differences cannot end the minute early. */
 const WINDOW_TTL_MS = 2 * MINUTE_MS;

@@ -9,6 +9,9 @@ import { Redis } from "ioredis";
 const ANSWER_MS_MAX = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 
+/** The key that contains the server's ID. */
+const ID_KEY = "tollgate:deployment";
+
 export interface ValkeyServer {
   /** Reads the server's ID. Null if it has none. Rejects if the server is unreachable. */
   readId(): Promise<string | null>;
@@ -19,7 +22,7 @@ export interface ValkeyServer {
   close(): void;
 }
 
-export function openValkeyServer({ url, prefix = "tollgate" }: { url: string; prefix?: string }): ValkeyServer {
+export function openValkeyServer(url: string): ValkeyServer {
   const redis = new Redis(url.replace(/^valkey(s?):/, "redis$1:"), {
     lazyConnect: true,
     autoResendUnfulfilledCommands: false,
@@ -32,17 +35,16 @@ export function openValkeyServer({ url, prefix = "tollgate" }: { url: string; pr
   redis.on("error", (error: Error) => {
     lost = error;
   });
-  const key = `${prefix}:deployment`;
   /** Adds the connection's error, because the client only reports that it stopped trying. */
   const explained = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error: Error) => {
       throw error.name === "MaxRetriesPerRequestError" && lost !== undefined ? lost : error;
     });
   return {
-    readId: () => explained(redis.get(key)),
+    readId: () => explained(redis.get(ID_KEY)),
     async claimId(id) {
-      await explained(redis.set(key, id, "NX"));
-      return (await explained(redis.get(key))) ?? id;
+      await explained(redis.set(ID_KEY, id, "NX"));
+      return (await explained(redis.get(ID_KEY))) ?? id;
     },
     async info(section) {
       const lines = (await explained(redis.info(section))).split(/\r?\n/).filter((line) => line.includes(":"));

@@ -6,9 +6,9 @@ import { BpeCounter } from "./bpe/counter.ts";
 import type { BpeTables } from "./bpe/tables.ts";
 import { CachedCounts, findBlockEnd } from "./cached-token-counts.ts";
 import { readRandomTextCounts, readReferenceTextCounts } from "./fixtures/reference-counts.ts";
-import type { ChatMessage, Prompt } from "./meter.ts";
-import { openMetering } from "./metering.ts";
+import { openTokenMetering } from "./metering.ts";
 import { openPromptCounter } from "./prompt-counter.ts";
+import type { ChatMessage, Prompt } from "./token-meter.ts";
 import { loadTables, TOKENIZERS } from "./tokenizers.ts";
 
 const NO_LIMIT = 10_000_000;
@@ -150,7 +150,7 @@ describe("the cache of token counts", () => {
 });
 
 describe("cached counts in worker threads", async () => {
-  const metering = await openMetering({ log: createLog("silent"), workersMax: 1 });
+  const metering = await openTokenMetering({ log: createLog("silent"), workersMax: 1 });
   after(() => metering.close());
 
   it("equal counts without the cache", async () => {

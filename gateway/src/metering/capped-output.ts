@@ -15,7 +15,7 @@ import type { OutputChannel } from "@tollgate/protocol/frames.ts";
 import { invariant } from "../base/invariant.ts";
 import type { TextStream } from "./bpe/text-stream.ts";
 import { isHighSurrogate, isLowSurrogate } from "./character-classes.ts";
-import type { OutputCount, OutputMeter } from "./meter.ts";
+import type { OutputCount, OutputTokenMeter } from "./token-meter.ts";
 
 /**
  * Near the cap, text is counted in steps of this many UTF-16 units. Only the step that exceeds the cap is searched for
@@ -24,7 +24,7 @@ import type { OutputCount, OutputMeter } from "./meter.ts";
 const CODE_UNITS_PER_STEP = 128;
 export const LOOK_AHEAD_UNITS = 32;
 
-export class CappedOutput implements OutputMeter {
+export class CappedOutput implements OutputTokenMeter {
   readonly #tokensMax: number;
   readonly #openStream: () => TextStream;
   /** Opened when the first text of a channel arrives, because most answers use only one channel. */
@@ -155,7 +155,7 @@ const isInside = (text: string, at: number): boolean =>
   at < text.length && isHighSurrogate(text.charCodeAt(at - 1)) && isLowSurrogate(text.charCodeAt(at));
 
 /** The meter for models that return no text. */
-export const noOutput: OutputMeter = {
+export const noOutput: OutputTokenMeter = {
   full: true,
   push: () => "",
   end: () => ({ answerTokens: 0, reasoningTokens: 0 }),

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { type Pico, pico } from "../base/money.ts";
-import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES, type ModelKind } from "../base/states.ts";
+import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES, type ModelKind } from "../base/stored-enumerations.ts";
 
 /** The catalogue file in the package. */
 export const CATALOGUE_FILE = fileURLToPath(new URL("../../catalogue/models.json", import.meta.url));

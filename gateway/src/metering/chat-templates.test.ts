@@ -6,8 +6,8 @@ import { BpeCounter } from "./bpe/counter.ts";
 import type { BpeTables } from "./bpe/tables.ts";
 import { llama3SystemStart, renderRole } from "./chat-templates.ts";
 import { chatTemplates, readReferenceTextCounts } from "./fixtures/reference-counts.ts";
-import type { ChatMessage } from "./meter.ts";
 import { openPromptCounter } from "./prompt-counter.ts";
+import type { ChatMessage } from "./token-meter.ts";
 import { loadTables, TOKENIZERS } from "./tokenizers.ts";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];

@@ -5,7 +5,7 @@
  * with the generation prompt.
  */
 import { InvariantError } from "../base/invariant.ts";
-import type { ChatMessage } from "./meter.ts";
+import type { ChatMessage } from "./token-meter.ts";
 
 export type RenderedRole = "system" | "user" | "assistant" | "tool";
 

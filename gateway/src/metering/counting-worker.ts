@@ -2,11 +2,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { invariant } from "../base/invariant.ts";
 import { lowerThreadPriority } from "../base/thread-priority.ts";
-import type { PromptCount } from "./meter.ts";
 import { openPromptCounter, type PromptCounter } from "./prompt-counter.ts";
 import { type PackedPrompt, unpackPrompt } from "./prompt-for-worker.ts";
+import type { PromptCount } from "./token-meter.ts";
 import { TOKENIZERS, type TokenizerName, type TokenizerTables } from "./tokenizers.ts";
-import type { Reply } from "./worker-pool.ts";
+import type { WorkerReply } from "./worker-pool.ts";
 
 export interface WorkerData {
   tables: Map<TokenizerName, TokenizerTables>;
@@ -26,7 +26,7 @@ const { tables } = workerData as WorkerData;
 const counters = new Map<TokenizerName, PromptCounter>();
 
 port.on("message", ({ tokenizer, prompt, limit, payer }: WorkerJob) => {
-  let reply: Reply<PromptCount>;
+  let reply: WorkerReply<PromptCount>;
   try {
     reply = { result: counterOf(tokenizer).count(unpackPrompt(prompt), limit, payer) };
   } catch (error) {

@@ -4,18 +4,18 @@ import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { createLog } from "../base/log.ts";
-import type { Meter, Prompt } from "./meter.ts";
-import { openMetering } from "./metering.ts";
+import { openTokenMetering } from "./metering.ts";
 import { packPrompt, unpackPrompt } from "./prompt-for-worker.ts";
+import type { Prompt, TokenMeter } from "./token-meter.ts";
 import { TOKENIZERS } from "./tokenizers.ts";
 
 const log = createLog("silent");
 const LIMIT = 1_000_000;
 
 describe("token metering", async () => {
-  const metering = await openMetering({ log });
+  const metering = await openTokenMetering({ log });
   after(() => metering.close());
-  const meterOf = (name: string): Meter => {
+  const meterOf = (name: string): TokenMeter => {
     const meter = metering.meter(name);
     assert.ok(meter);
     return meter;
@@ -106,9 +106,9 @@ describe("token metering", async () => {
 
   it("lets the process exit while its worker threads are idle", () => {
     const script = `
-      import { openMetering } from ${JSON.stringify(new URL("./metering.ts", import.meta.url).href)};
+      import { openTokenMetering } from ${JSON.stringify(new URL("./metering.ts", import.meta.url).href)};
       import { createLog } from ${JSON.stringify(new URL("../base/log.ts", import.meta.url).href)};
-      const metering = await openMetering({ log: createLog("silent") });
+      const metering = await openTokenMetering({ log: createLog("silent") });
       const { tokens } = await metering.meter("qwen2.5").countPrompt({ kind: "text", text: "a ".repeat(20000) }, 1e9);
       console.log(tokens);
     `;

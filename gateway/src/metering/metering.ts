@@ -4,9 +4,9 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Log } from "../base/log.ts";
 import type { WorkerData, WorkerJob } from "./counting-worker.ts";
-import type { Meter, PromptCount } from "./meter.ts";
 import { openPromptCounter } from "./prompt-counter.ts";
 import { estimatePromptCodeUnits, packPrompt } from "./prompt-for-worker.ts";
+import type { PromptCount, TokenMeter } from "./token-meter.ts";
 import { loadTables, TOKENIZER_NAMES, TOKENIZERS, type TokenizerName, type TokenizerTables } from "./tokenizers.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
@@ -19,30 +19,29 @@ interface MeteringOptions {
   log: Log;
   /** The most worker threads for long prompts. */
   workersMax?: number;
-  startWorker?: (data: WorkerData) => Worker;
 }
 
-export interface Metering {
-  meter(tokenizerName: string): Meter | undefined;
+export interface TokenMetering {
+  meter(tokenizerName: string): TokenMeter | undefined;
   readonly names: readonly string[];
   /** The tokenizers' tables in shared memory, so that other threads can count too. */
   readonly tables: Map<TokenizerName, TokenizerTables>;
   close(): Promise<void>;
 }
 
-export async function openMetering(options: MeteringOptions): Promise<Metering> {
-  const { log, workersMax = Math.min(2, availableParallelism()), startWorker = startMeteringWorker } = options;
+export async function openTokenMetering(options: MeteringOptions): Promise<TokenMetering> {
+  const { log, workersMax = Math.min(2, availableParallelism()) } = options;
   const tables = new Map<TokenizerName, TokenizerTables>();
   for (const name of TOKENIZER_NAMES) tables.set(name, await loadTables(name));
   const pool = new WorkerPool<PromptCount>({
-    startWorker: () => startWorker({ tables }),
+    startWorker: () => startMeteringWorker({ tables }),
     workersMax,
     waitingMax: WAITING_MAX,
     waitingUnitsMax: WAITING_UNITS_MAX,
     onCrash: (error) => log.error({ err: error }, "a worker thread that counts tokens crashed"),
   });
-  const meters = new Map<string, Meter>();
-  for (const [name, found] of tables) meters.set(name, openMeter(name, found, pool));
+  const meters = new Map<string, TokenMeter>();
+  for (const [name, found] of tables) meters.set(name, openTokenMeter(name, found, pool));
   return {
     meter: (name) => meters.get(name),
     names: TOKENIZER_NAMES,
@@ -60,7 +59,11 @@ function startMeteringWorker(data: WorkerData): Worker {
 }
 
 /** `pool`: the worker threads. Null: counts on the calling thread. */
-export function openMeter(name: TokenizerName, tables: TokenizerTables, pool: WorkerPool<PromptCount> | null): Meter {
+export function openTokenMeter(
+  name: TokenizerName,
+  tables: TokenizerTables,
+  pool: WorkerPool<PromptCount> | null,
+): TokenMeter {
   const counter = openPromptCounter(TOKENIZERS[name], tables);
   return {
     tokenizer: name,

@@ -3,7 +3,7 @@ import { invariant } from "../base/invariant.ts";
 import { BpeCounter } from "./bpe/counter.ts";
 import { CappedOutput, noOutput } from "./capped-output.ts";
 import { type ChatTemplate, SPECIAL_TOKEN_SEGMENT } from "./chat-templates.ts";
-import type { ChatMessage, OutputMeter, Prompt, PromptCount } from "./meter.ts";
+import type { ChatMessage, OutputTokenMeter, Prompt, PromptCount } from "./token-meter.ts";
 import type { Tokenizer, TokenizerTables } from "./tokenizers.ts";
 import { UnigramCounter } from "./unigram/counter.ts";
 
@@ -18,7 +18,7 @@ export interface PromptCounter {
   refuse(prompt: Prompt, limit: number): PromptCount | null;
   /** `payer`: the account whose cached counts are used. Undefined: no cache. */
   count(prompt: Prompt, limit: number, payer?: string): PromptCount;
-  openOutput(tokensMax: number): OutputMeter;
+  openOutput(tokensMax: number): OutputTokenMeter;
 }
 
 /** Returns the number of tokens of a text, including special tokens. A result above `limit` is only a lower bound. */

@@ -4,7 +4,7 @@
  */
 
 import { type RenderedRole, renderRole } from "./chat-templates.ts";
-import type { Prompt } from "./meter.ts";
+import type { Prompt } from "./token-meter.ts";
 
 const ROLES: readonly RenderedRole[] = ["system", "user", "assistant", "tool"];
 

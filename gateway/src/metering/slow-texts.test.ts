@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { createLog } from "../base/log.ts";
 import { BpeCounter } from "./bpe/counter.ts";
 import type { BpeTables } from "./bpe/tables.ts";
-import { openMetering } from "./metering.ts";
+import { openTokenMetering } from "./metering.ts";
 import { loadTables } from "./tokenizers.ts";
 
 const MIB = 1024 * 1024;
@@ -28,7 +28,7 @@ const HOSTILE: Record<string, () => string> = {
 
 describe("hostile prompts of ten mebibytes each", () => {
   it("are counted, or refused because they exceed the limit", async () => {
-    const metering = await openMetering({ log: createLog("silent") });
+    const metering = await openTokenMetering({ log: createLog("silent") });
     try {
       const inside: string[] = [];
       for (const [what, make] of Object.entries(HOSTILE)) {

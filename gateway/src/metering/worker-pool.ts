@@ -15,7 +15,7 @@ export class PoolClosedError extends Error {
 }
 
 /** A worker's reply: the result of the job, or the message of the error that the job threw. */
-export type Reply<Result> = { result: Result } | { error: string };
+export type WorkerReply<Result> = { result: Result } | { error: string };
 
 export interface PoolOptions {
   startWorker: () => Worker;
@@ -119,7 +119,7 @@ export class WorkerPool<Result> {
     const worker = this.#options.startWorker();
     let cause = new Error("worker ended");
     worker.unref();
-    worker.on("message", (reply: Reply<Result>) => this.#finish(worker, reply));
+    worker.on("message", (reply: WorkerReply<Result>) => this.#finish(worker, reply));
     worker.on("error", (error: Error) => {
       cause = error;
     });
@@ -128,7 +128,7 @@ export class WorkerPool<Result> {
     return worker;
   }
 
-  #finish(worker: Worker, reply: Reply<Result>): void {
+  #finish(worker: Worker, reply: WorkerReply<Result>): void {
     const job = this.#workers.get(worker);
     this.#workers.set(worker, null);
     worker.unref();

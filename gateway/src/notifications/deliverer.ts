@@ -1,8 +1,8 @@
 /** Sends due deliveries, a limited number at a time, and records each outcome. */
-import type { MailSender } from "../accounts/mail.ts";
+import type { MailSender } from "../accounts/mail-sender.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/states.ts";
+import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/stored-enumerations.ts";
 import type { AttemptOutcome, ClaimedDelivery, Deliveries } from "./deliveries.ts";
 import { createLocalizedFormat } from "./localized-format.ts";
 import { writeNotificationEmail } from "./notification-texts.ts";

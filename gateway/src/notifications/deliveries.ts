@@ -8,7 +8,7 @@ import { z } from "zod";
 import { PREFERENCE_COLUMNS } from "../accounts/preferences.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
-import { DELIVERY_CHANNELS, DELIVERY_STATES, type DeliveryChannel } from "../base/states.ts";
+import { DELIVERY_CHANNELS, DELIVERY_STATES, type DeliveryChannel } from "../base/stored-enumerations.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { StoredNotificationContent } from "./notification-texts.ts";

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { makeBase62, type Uuid } from "../base/ids.ts";
 import type { Random } from "../base/random.ts";
-import type { NotificationChannel, NotificationKind } from "../base/states.ts";
+import type { NotificationChannel, NotificationKind } from "../base/stored-enumerations.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 

@@ -1,7 +1,7 @@
 /** Builds the texts of notifications from their facts when they are shown or sent. Pure. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import { parseMicroAsPico } from "../base/money.ts";
-import type { NotificationKind, TopUpFailure } from "../base/states.ts";
+import type { NotificationKind, TopUpFailure } from "../base/stored-enumerations.ts";
 import type { LocalizedFormat } from "./localized-format.ts";
 
 /** The facts of each kind of notification, as stored in the database and sent to webhooks. */

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
-import type { DeliveryChannel } from "../base/states.ts";
+import type { DeliveryChannel } from "../base/stored-enumerations.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { DEFAULT_FORMAT } from "./localized-format.ts";
 import { type NotificationContent, writeNotificationEmail } from "./notification-texts.ts";

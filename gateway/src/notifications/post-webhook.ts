@@ -32,11 +32,9 @@ interface PostOptions {
   clock: Clock;
   /** Replaces DNS in tests. */
   lookUp?: LookUp;
-  /** A certificate authority to trust besides the system's, for tests. */
-  ca?: string;
 }
 
-export function createWebhookPoster({ allows, allowsHttp, clock, lookUp = lookup, ca }: PostOptions): PostWebhook {
+export function createWebhookPoster({ allows, allowsHttp, clock, lookUp = lookup }: PostOptions): PostWebhook {
   /** Resolves a name, and fails unless all its addresses are allowed. */
   const checkedLookup: LookupFunction = (host, options, done) =>
     lookUp(host, { ...options, all: true }, (error, addresses) => {
@@ -61,7 +59,6 @@ export function createWebhookPoster({ allows, allowsHttp, clock, lookUp = lookup
         agent: false,
         lookup: checkedLookup,
         headers: { ...headers, "content-type": "application/json", "content-length": Buffer.byteLength(body) },
-        ...(ca !== undefined && { ca }),
       });
       const stop = clock.after(ANSWER_MS_MAX, () =>
         request.destroy(new Error(`no complete response within ${ANSWER_MS_MAX / 1000} s`)),

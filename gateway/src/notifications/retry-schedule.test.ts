@@ -1,7 +1,7 @@
 /** Tests the retry schedule of deliveries. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DeliveryChannel } from "../base/states.ts";
+import type { DeliveryChannel } from "../base/stored-enumerations.ts";
 import { computeNextAttemptAtMs } from "./retry-schedule.ts";
 
 /** The attempts for an address that never answers, in seconds after the event. */

@@ -1,9 +1,9 @@
 /** The retry schedule of deliveries. Pure. */
-import type { DeliveryChannel } from "../base/states.ts";
-import { DAY_MS } from "../base/time.ts";
+import type { DeliveryChannel } from "../base/stored-enumerations.ts";
+import { DAY_MS, HOUR_MS } from "../base/time.ts";
 
 const FIRST_PAUSE_MS = 30_000;
-const PAUSE_MS_MAX = 2 * 60 * 60 * 1000;
+const PAUSE_MS_MAX = 2 * HOUR_MS;
 const KEPT_MS: Record<DeliveryChannel, number> = { email: 3 * DAY_MS, webhook: DAY_MS, slack: DAY_MS };
 
 interface Tried {

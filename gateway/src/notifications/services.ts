@@ -1,5 +1,5 @@
 /** The notification functions that other parts and routes use. */
-import type { DeliveryChannel } from "../base/states.ts";
+import type { DeliveryChannel } from "../base/stored-enumerations.ts";
 import type { Deliverer } from "./deliverer.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { EventFinder } from "./event-finder.ts";

@@ -7,11 +7,11 @@ import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
+import { ACCOUNT_KINDS, type AccountKind } from "../base/stored-enumerations.ts";
 import { ACCOUNT_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/node-standing-rules.ts";
-import { openUsageHistory, type UsageHistory } from "../history/usage.ts";
+import { openUsageHistory, type UsageHistory } from "../history/usage-history.ts";
 import { makeContainsPattern, type NodeDirectory, openNodeDirectory } from "./node-directory.ts";
 
 const AccountEntry = row({

@@ -1,6 +1,6 @@
 /** Judges whether the platform is serving, degraded or down, and why. Pure; platform-health.ts reads the input. */
 import type { Outage } from "../base/dependency.ts";
-import type { PlatformState } from "../base/states.ts";
+import type { PlatformState } from "../base/stored-enumerations.ts";
 import type { Incident } from "../history/model-availability.ts";
 
 /** `since`: when the cause began, in Unix milliseconds; null if unknown. */

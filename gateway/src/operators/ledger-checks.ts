@@ -4,6 +4,7 @@ import { z } from "zod";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import { MINUTE_MS } from "../base/time.ts";
 import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "../db/advisory-locks.ts";
 import { isDatabaseUnreachable, isRetryableDatabaseError } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
@@ -11,8 +12,8 @@ import { checkLedger } from "../ledger/check.ts";
 
 /** The requester stored with a scheduled check. */
 export const SCHEDULED_CHECK_REQUESTER = "by itself";
-const LOOK_EVERY_MS = 10 * 60 * 1000;
-const WATCH_EVERY_MS = 60 * 1000;
+const LOOK_EVERY_MS = 10 * MINUTE_MS;
+const WATCH_EVERY_MS = MINUTE_MS;
 const VERDICTS_KEPT = 400;
 /** The pause before unfinished statements are canceled again, because another statement may have begun meanwhile. */
 const ENDS_MS = 100;

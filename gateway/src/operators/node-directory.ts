@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import type { NodeStanding } from "../base/states.ts";
+import type { NodeStanding } from "../base/stored-enumerations.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import {
   type ListedNode,

@@ -1,7 +1,7 @@
 /** The platform's figures: traffic and revenue by hour, liabilities, accounts and nodes. */
 import type pg from "pg";
 import { z } from "zod";
-import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
+import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/stored-enumerations.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { type FailoverDataLoss, readFailoverDataLosses } from "../db/lineage/failover-data-losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
@@ -35,7 +35,7 @@ const TrafficHour = row({
   charge: column.pico,
 });
 type TrafficHour = z.infer<typeof TrafficHour>;
-export type Traffic = Omit<TrafficHour, "hour">;
+export type PlatformTraffic = Omit<TrafficHour, "hour">;
 
 /** The number of nodes that may serve a model according to their records, whether connected or not. */
 const ReadyNodes = row({ model: z.string(), nodes: column.count });

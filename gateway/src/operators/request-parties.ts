@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { WITHHELD_REASONS } from "../base/states.ts";
+import { WITHHELD_REASONS } from "../base/stored-enumerations.ts";
 import { column, queryRow, row } from "../db/rows.ts";
 
 const RequestParties = row({

@@ -3,15 +3,21 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import { openIdentities } from "../accounts/identities.ts";
-import { cheapHash } from "../accounts/testing/cheap-hash.ts";
+import { cheapPasswordHash } from "../accounts/testing/cheap-password-hash.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
+import { HOUR_MS, MINUTE_MS } from "../base/time.ts";
 import { waitForBlockedStatement } from "../ledger/testing.ts";
 import { type CreditAlerts, openCreditAlerts } from "./credit-alerts.ts";
-import { buildEventBody, deliverSignedEvent, openTestPayments, silentLog, type TestPayments } from "./testing.ts";
+import {
+  buildEventBody,
+  deliverSignedEvent,
+  openTestPayments,
+  silentLog,
+  type TestPayments,
+} from "./testing-payments.ts";
 
-const HOUR_MS = 3_600_000;
 const clock = manualClock(Date.now());
 let t: TestPayments;
 let gateways: CreditAlerts[];
@@ -41,7 +47,7 @@ async function account(credit: Pico, owners = 1): Promise<Uuid> {
     log: silentLog(),
     secret: "a secret of tests, 32 characters or more",
     publicUrl: undefined,
-    passwordHash: cheapHash,
+    passwordHash: cheapPasswordHash,
   });
   for (let i = 0; i < owners; i++) {
     const email = `owner-${t.newId()}@example.test`;
@@ -195,7 +201,7 @@ describe("an alert email", () => {
     assert.equal(await waiting(), 1);
     mailServer = "there";
     assert.equal(await look(), 0, "not before its time");
-    clock.advance(3 * 60_000);
+    clock.advance(3 * MINUTE_MS);
     assert.equal(await look(), 1);
     assert.match(String(t.mailed[0]?.id), /^[0-9a-f-]{36}$/);
     assert.equal(await waiting(), 0);

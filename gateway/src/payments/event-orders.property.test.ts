@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { buildCharge, buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
-import { computeRefundableCents, computeRefundedCents, type Sale } from "@tollgate/demo-provider/sale.ts";
+import { computeRefundableCents, computeRefundedCents, type SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import { ProviderSales } from "@tollgate/demo-provider/sales-and-events.ts";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
@@ -19,7 +19,7 @@ import {
   deliverSignedEvent,
   openTestPayments,
   type TestPayments,
-} from "./testing.ts";
+} from "./testing-payments.ts";
 
 const PICO_PER_CENT = PICO_PER_DOLLAR / 100n;
 
@@ -50,7 +50,7 @@ for (const paidBy of ["completed", "async_succeeded"] as const) {
     for (const order of orders) {
       const account = await t.openBuilder();
       const { id, sale: opened } = await t.start(account);
-      const sale: Sale = { ...opened, payment: `pi_${id}`, charge: `ch_${id}`, state: "paid" };
+      const sale: SaleRecord = { ...opened, payment: `pi_${id}`, charge: `ch_${id}`, state: "paid" };
       const refunds = [{ id: `re_${id}`, cents: 700, status: "succeeded" }];
       const dispute = { id: `du_${id}`, cents: 500, status: "needs_response" };
       const bodies: Record<Name, string> = {
@@ -114,14 +114,14 @@ test("random events of a sale give the right balance when they are shuffled, rep
 type Script = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
 /** The account's expected balance, computed from the demo provider's records. */
-function worth(sale: Sale): number {
+function worth(sale: SaleRecord): number {
   if (sale.state !== "paid") return 0;
   const disputed = sale.disputes.filter(({ status }) => status !== "won").reduce((sum, { cents }) => sum + cents, 0);
   return sale.cents - computeRefundedCents(sale) - disputed;
 }
 
 /** Runs the script at a demo provider of its own, and returns the bodies of the sent events. */
-function play(sale: Sale, { begin, steps, told }: Script): string[] {
+function play(sale: SaleRecord, { begin, steps, told }: Script): string[] {
   const clock = manualClock();
   const bodies: string[] = [];
   const emit = (type: string, object: object): void => {

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { buildCharge, buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
-import type { Sale } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
@@ -15,7 +15,7 @@ import {
   deliverSignedEvent,
   openTestPayments,
   type TestPayments,
-} from "./testing.ts";
+} from "./testing-payments.ts";
 
 let t: TestPayments;
 before(async () => {
@@ -26,7 +26,7 @@ after(async () => {
   await t.close();
 });
 
-async function paidSale(): Promise<{ account: Uuid; id: Uuid; sale: Sale }> {
+async function paidSale(): Promise<{ account: Uuid; id: Uuid; sale: SaleRecord }> {
   const account = await t.openBuilder();
   const { id, sale } = await t.start(account);
   return { account, id, sale: { ...sale, state: "paid", payment: `pi_${id}`, charge: `ch_${id}` } };

@@ -8,7 +8,7 @@ import {
   deliverSignedEvent,
   openTestPayments,
   type TestPayments,
-} from "./testing.ts";
+} from "./testing-payments.ts";
 
 let t: TestPayments;
 before(async () => {

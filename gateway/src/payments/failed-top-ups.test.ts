@@ -7,11 +7,11 @@ import {
   buildPaymentIntent,
   buildRefund,
 } from "@tollgate/demo-provider/api-objects.ts";
-import type { Card, Sale } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord, SavedCard } from "@tollgate/demo-provider/sale-record.ts";
 import { dollars } from "../base/money.ts";
 import { MINUTE_MS } from "../base/time.ts";
-import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing.ts";
-import { openTopUpRig, type TopUpRig, WANTED } from "./testing-top-ups.ts";
+import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing-payments.ts";
+import { openTopUpRig, type TopUpRig, WANTED_TOP_UP_SETTINGS } from "./testing-top-ups.ts";
 
 let t: TopUpRig;
 before(async () => {
@@ -33,7 +33,7 @@ describe("a failed automatic top-up", () => {
       await t.run();
       const off = await t.gateway().topUps.of(id);
       assert.deepEqual([off?.enabled, off?.failure, off?.failedAt?.getTime()], [false, failure, t.clock.now()]);
-      const [sale] = t.intents(id) as [Sale];
+      const [sale] = t.intents(id) as [SaleRecord];
       const body = buildEventBody("payment_intent.payment_failed", buildPaymentIntent(sale));
       await Promise.all([
         deliverSignedEvent(t.gateway(0), t.demo, body),
@@ -55,7 +55,7 @@ describe("a failed automatic top-up", () => {
 
   test("is recognized when the provider no longer has the card", async () => {
     const id = await t.account();
-    const card = t.demo.shop.cards.at(-1) as Card;
+    const card = t.demo.shop.cards.at(-1) as SavedCard;
     card.customer = null;
     await t.run();
     assert.equal((await t.gateway().topUps.of(id))?.failure, "declined");
@@ -65,16 +65,16 @@ describe("a failed automatic top-up", () => {
     const id = await t.account({ last4: "0341" });
     await t.run();
     assert.equal((await t.gateway().topUps.of(id))?.failure, "declined");
-    await t.gateway().topUps.set(id, { ...WANTED, enabled: false });
+    await t.gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, enabled: false });
     const kept = await t.gateway().topUps.of(id);
     assert.deepEqual([kept?.enabled, kept?.failure, kept?.failedAt], [false, null, null]);
   });
 
-  test("allows the next one ten minutes later, once top-ups are on again", async () => {
+  test("allows the next top-up ten minutes later, once automatic top-ups are on again", async () => {
     const id = await t.account({ last4: "0341" });
     await t.run();
     await t.saveCard(id, "4242");
-    await t.gateway().topUps.set(id, { ...WANTED, enabled: true });
+    await t.gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, enabled: true });
     assert.equal((await t.gateway().topUps.of(id))?.failure, null);
     await t.run();
     assert.equal(await t.dollarsOf(id), 0);
@@ -85,19 +85,29 @@ describe("a failed automatic top-up", () => {
 });
 
 describe("a reversed automatic top-up", () => {
-  const disputed = (sale: Sale, status: string): string =>
+  const disputed = (sale: SaleRecord, status: string): string =>
     buildEventBody("charge.dispute.created", buildDispute(sale, { id: `du_${sale.payment}`, cents: 2000, status }));
-  const refunded = (sale: Sale): string =>
+  const refunded = (sale: SaleRecord): string =>
     buildEventBody("refund.created", buildRefund(sale, { id: `re_${sale.payment}`, cents: 700, status: "succeeded" }));
   for (const [what, failure, body, words] of [
-    ["disputed", "disputed", (sale: Sale) => disputed(sale, "needs_response"), /was disputed: the cardholder asked/],
-    ["lost in a dispute", "disputed", (sale: Sale) => disputed(sale, "lost"), /was disputed: the cardholder asked/],
+    [
+      "disputed",
+      "disputed",
+      (sale: SaleRecord) => disputed(sale, "needs_response"),
+      /was disputed: the cardholder asked/,
+    ],
+    [
+      "lost in a dispute",
+      "disputed",
+      (sale: SaleRecord) => disputed(sale, "lost"),
+      /was disputed: the cardholder asked/,
+    ],
     ["refunded", "refunded", refunded, /was refunded/],
   ] as const) {
     test(`turns top-ups off and emails the owners once when it is ${what}`, async () => {
       const id = await t.account();
       await t.run();
-      const [sale] = t.intents(id) as [Sale];
+      const [sale] = t.intents(id) as [SaleRecord];
       await Promise.all([
         deliverSignedEvent(t.gateway(0), t.demo, body(sale)),
         deliverSignedEvent(t.gateway(1), t.demo, body(sale)),
@@ -122,7 +132,7 @@ describe("a reversed automatic top-up", () => {
   test("leaves top-ups on if a bank only inquires, or if a purchase that was made by hand is refunded", async () => {
     const id = await t.account();
     await t.run();
-    const [sale] = t.intents(id) as [Sale];
+    const [sale] = t.intents(id) as [SaleRecord];
     await deliverSignedEvent(t.gateway(), t.demo, disputed(sale, "warning_needs_response"));
     const { sale: byHand } = await t.start(id);
     t.demo.shop.pay(byHand);

@@ -4,7 +4,7 @@ import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/api-limits.ts";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { Fault } from "../faults.ts";
-import { buildEventBody, deliverSignedEvent, openTestPayments, type TestPayments } from "./testing.ts";
+import { buildEventBody, deliverSignedEvent, openTestPayments, type TestPayments } from "./testing-payments.ts";
 
 let t: TestPayments;
 before(async () => {

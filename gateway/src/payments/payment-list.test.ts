@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { buildCheckoutSession, buildDispute, buildRefund } from "@tollgate/demo-provider/api-objects.ts";
-import type { Sale } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import type { Uuid } from "../base/ids.ts";
 import { PICO_PER_DOLLAR } from "../base/money.ts";
-import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing.ts";
+import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing-payments.ts";
 import { openTopUpRig, type TopUpRig } from "./testing-top-ups.ts";
 
 let t: TopUpRig;
@@ -25,7 +25,7 @@ describe("the list of payments", () => {
     const send = (type: string, object: object) =>
       deliverSignedEvent(t.gateway(), t.demo, buildEventBody(type, object));
     await send("checkout.session.completed", buildCheckoutSession(sale));
-    const [automatic] = t.intents(id) as [Sale];
+    const [automatic] = t.intents(id) as [SaleRecord];
     await send("refund.created", buildRefund(automatic, { id: "re_list", cents: 700, status: "succeeded" }));
     await send("charge.dispute.created", buildDispute(sale, { id: "du_list", cents: 2000, status: "needs_response" }));
     await t.start(id);

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { parseId, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
-import { CHECKOUT_STATES } from "../base/states.ts";
+import { CHECKOUT_STATES } from "../base/stored-enumerations.ts";
 import {
   chooseNewerReversal,
   computeExpectedSums,

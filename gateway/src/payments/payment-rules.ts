@@ -10,8 +10,8 @@ import {
   PAYMENT_TRANSFER_KINDS,
   type PaymentTransferKind,
   type ReversalKind,
-} from "../base/states.ts";
-import { convertToPico, type PaymentEventContent } from "./provider.ts";
+} from "../base/stored-enumerations.ts";
+import { convertToPico, type PaymentEventContent } from "./payment-provider.ts";
 
 /** The more advanced of two states, in the order in which a payment progresses. */
 export const pickFurthestState = (a: CheckoutState, b: CheckoutState): CheckoutState =>

@@ -14,11 +14,11 @@ import { type Fault, fault, invalidRequest } from "../faults.ts";
 import { DEFAULT_FORMAT } from "../notifications/localized-format.ts";
 import type { Notify } from "../notifications/notify.ts";
 import { CREDIT_PACKS, type CreditPack, CUSTOM_PACK, findPack } from "./credit-packs.ts";
-import { openPaymentMethods, type SavedCard } from "./methods.ts";
 import { createOpenCheckoutLimiter } from "./open-checkouts.ts";
 import { findPaidPurchase, listPayments, type Payment } from "./payment-list.ts";
+import { openPaymentMethods, type SavedCard } from "./payment-methods.ts";
+import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./payment-provider.ts";
 import { deleteOldEvents, type PaymentEventResult, processEvent } from "./process-payment-events.ts";
-import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./provider.ts";
 import { createTopUpFailureHandler, openTopUps, type TopUps } from "./top-ups.ts";
 
 interface CheckoutRequest {

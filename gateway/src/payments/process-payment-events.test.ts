@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { buildCharge, buildCheckoutSession, buildDispute, buildRefund } from "@tollgate/demo-provider/api-objects.ts";
-import type { RefundOrDispute, Sale } from "@tollgate/demo-provider/sale.ts";
+import type { RefundOrDispute, SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR } from "../base/money.ts";
@@ -15,7 +15,7 @@ import {
   openTestPayments,
   silentLog,
   type TestPayments,
-} from "./testing.ts";
+} from "./testing-payments.ts";
 
 let t: TestPayments;
 before(async () => {
@@ -33,7 +33,7 @@ const send = (type: string, object: object, more?: Parameters<typeof buildEventB
 const dollarsOf = async (accountId: Uuid): Promise<number> =>
   Number((await t.balance(accountId)) / (PICO_PER_DOLLAR / 100n)) / 100;
 
-async function bought(packId = "pack_20"): Promise<{ account: Uuid; id: Uuid; sale: Sale; paid: Sale }> {
+async function bought(packId = "pack_20"): Promise<{ account: Uuid; id: Uuid; sale: SaleRecord; paid: SaleRecord }> {
   const account = await t.openBuilder();
   const { id, sale } = await t.start(account, packId);
   const payment = `pi_${id}`;

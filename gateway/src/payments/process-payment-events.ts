@@ -16,11 +16,19 @@ import {
   type PaymentEventOutcome,
   REVERSAL_KINDS,
   type TopUpFailure,
-} from "../base/states.ts";
+} from "../base/stored-enumerations.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { AUTOMATIC_PACK, CUSTOM_PACK } from "./credit-packs.ts";
-import { storePaymentMethod } from "./methods.ts";
+import { storePaymentMethod } from "./payment-methods.ts";
+import {
+  convertToPico,
+  type MinorUnitAmount,
+  type PaymentEventContent,
+  type PaymentIntentResult,
+  type ProviderEvent,
+  type SavedPaymentMethod,
+} from "./payment-provider.ts";
 import {
   chooseNewerReversal,
   computeCheckoutState,
@@ -30,14 +38,6 @@ import {
   type Reversal,
   type TransferredSums,
 } from "./payment-rules.ts";
-import {
-  convertToPico,
-  type IntentResult,
-  type MinorUnitAmount,
-  type PaymentEventContent,
-  type ProviderEvent,
-  type SavedPaymentMethod,
-} from "./provider.ts";
 
 export interface PaymentEventResult {
   outcome: PaymentEventOutcome;
@@ -74,7 +74,7 @@ export async function processEvent(
 /** Processes the response to an automatic purchase in the same way as an event. */
 export async function processChargeAnswer(
   options: Omit<TakeInOptions, "newId">,
-  news: IntentResult,
+  news: PaymentIntentResult,
 ): Promise<PaymentEventResult> {
   return await inTransaction(options.pool, async (client) => {
     await client.query(IDLE_MAX);
@@ -126,7 +126,7 @@ async function applySession(
  */
 async function applyIntent(
   client: pg.PoolClient,
-  news: IntentResult,
+  news: PaymentIntentResult,
   onFailed: OnTopUpFailed,
 ): Promise<PaymentEventResult> {
   const id = parseId("pay", news.reference);

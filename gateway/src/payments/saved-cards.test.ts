@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
-import type { Sale } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { MINUTE_MS } from "../base/time.ts";
-import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing.ts";
-import { openTopUpRig, type TopUpRig, WANTED } from "./testing-top-ups.ts";
+import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing-payments.ts";
+import { openTopUpRig, type TopUpRig, WANTED_TOP_UP_SETTINGS } from "./testing-top-ups.ts";
 
 let t: TopUpRig;
 before(async () => {
@@ -29,14 +29,14 @@ describe("a saved card", () => {
       );
     await again(t.clock.now() / 1000 - 5);
     assert.deepEqual(await t.gateway().method(id), { method: card.id, brand: "visa", last4: "4242" });
-    await t.gateway().topUps.set(id, { ...WANTED, enabled: true });
+    await t.gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, enabled: true });
     t.clock.advance(5_000);
     assert.equal(await t.gateway().removeMethod(id), true);
     assert.equal(card.customer, null);
     await again(t.clock.now() / 1000 - 10);
     assert.equal(await t.gateway().method(id), undefined);
     assert.equal(await t.enabled(id), false);
-    assert.equal(await t.gateway().topUps.set(id, { ...WANTED, enabled: true }), false);
+    assert.equal(await t.gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, enabled: true }), false);
     assert.equal(await t.gateway().removeMethod(id), false);
     await t.run();
     assert.equal(t.intents(id).length, 0);
@@ -54,7 +54,7 @@ describe("a saved card", () => {
     await t.gateway().openSetup(page);
   });
 
-  test("two pages to save a card, opened at the same time, both count toward the account's limit", async () => {
+  test("counts each page opened to save it toward the account's limit, even if two pages are opened at the same time", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await t.gateway().openSetup(page);
@@ -77,7 +77,7 @@ describe("a saved card", () => {
 
   test("of another customer is not stored; while the provider is unreachable, the event is refused so that it is sent again", async () => {
     const stranger = {
-      ...(t.demo.shop.sales.at(-1) as Sale),
+      ...(t.demo.shop.sales.at(-1) as SaleRecord),
       customer: "cus_other",
       setup: "seti_other",
       mode: "setup",
@@ -85,11 +85,11 @@ describe("a saved card", () => {
     await deliverSignedEvent(
       t.gateway(),
       t.demo,
-      buildEventBody("checkout.session.completed", buildCheckoutSession(stranger as Sale)),
+      buildEventBody("checkout.session.completed", buildCheckoutSession(stranger as SaleRecord)),
     );
     const id = await t.openBuilder();
     await t.gateway().openSetup({ accountId: id, successUrl: "http://a.test/", cancelUrl: "http://a.test/" });
-    const sale = t.demo.shop.sales.at(-1) as Sale;
+    const sale = t.demo.shop.sales.at(-1) as SaleRecord;
     const event = buildEventBody("checkout.session.completed", buildCheckoutSession({ ...sale, state: "saved" }));
     await assert.rejects(deliverSignedEvent(t.gateway(), t.demo, event), { code: "payment_provider_unavailable" });
     t.demo.shop.save(sale, "4242");

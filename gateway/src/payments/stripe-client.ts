@@ -1,6 +1,6 @@
 /** Configures the official Stripe library: its URL, timeouts, and the parts of responses and errors that are used. */
 import Stripe from "stripe";
-import { ProviderUnavailable } from "./provider.ts";
+import { ProviderUnavailable } from "./payment-provider.ts";
 
 const REPEATS_MAX = 1;
 

@@ -3,10 +3,10 @@
  * An event about money that cannot be parsed is refused, so that Stripe shows it as failed and sends it again.
  */
 import { z } from "zod";
-import type { ReversalKind } from "../base/states.ts";
+import type { ReversalKind } from "../base/stored-enumerations.ts";
 import { invalidRequest } from "../faults.ts";
+import type { MinorUnitAmount, PaymentEventContent, PaymentIntentResult, ProviderEvent } from "./payment-provider.ts";
 import { isKnownStatus } from "./payment-rules.ts";
-import type { IntentResult, MinorUnitAmount, PaymentEventContent, ProviderEvent } from "./provider.ts";
 
 const ID_CHARS_MAX = 255;
 const Id = z.string().min(1).max(ID_CHARS_MAX);
@@ -108,7 +108,7 @@ function intent(object: unknown): PaymentEventContent {
 }
 
 /** The result of a payment by its status. Undefined for another product's payment. */
-export function readIntentResult(object: unknown): IntentResult | undefined {
+export function readIntentResult(object: unknown): PaymentIntentResult | undefined {
   const {
     id,
     status,

@@ -1,6 +1,6 @@
 /** Links to Stripe's receipt of a charge, and to its invoice if there is one. */
 import type Stripe from "stripe";
-import type { PaymentProvider } from "./provider.ts";
+import type { PaymentProvider } from "./payment-provider.ts";
 
 interface ReceiptsOptions {
   stripe: Stripe;

@@ -13,10 +13,10 @@ import { systemClock } from "../base/clock.ts";
 import { dollars } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
-import { type CheckoutOrder, ProviderUnavailable } from "./provider.ts";
+import { type CheckoutOrder, ProviderUnavailable } from "./payment-provider.ts";
 import { stripeProvider } from "./stripe.ts";
 import { EVENT_TYPES } from "./stripe-events.ts";
-import { buildEventBody, createStripeProviderAt, silentLog } from "./testing.ts";
+import { buildEventBody, createStripeProviderAt, silentLog } from "./testing-payments.ts";
 
 const order: CheckoutOrder = {
   reference: "pay_06dg3m8q6pfxs3nxrk5mfa3ygc",

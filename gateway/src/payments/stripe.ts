@@ -11,10 +11,10 @@ import {
   type PaymentProvider,
   ProviderUnavailable,
   toCents,
-} from "./provider.ts";
+} from "./payment-provider.ts";
 import { stripeClient, toProviderUnavailable } from "./stripe-client.ts";
 import { readStripeEvent } from "./stripe-events.ts";
-import { stripeSavedMethods } from "./stripe-methods.ts";
+import { stripeSavedMethods } from "./stripe-payment-methods.ts";
 import { stripeReceipts } from "./stripe-receipts.ts";
 
 /**

@@ -1,13 +1,13 @@
 /** For tests of automatic top-ups: accounts with a saved card, on two gateways and a clock that the test moves. */
 import assert from "node:assert/strict";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
-import type { Card, Sale, TestCardLast4 } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord, SavedCard, TestCardLast4 } from "@tollgate/demo-provider/sale-record.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
+import type { PaymentProvider } from "./payment-provider.ts";
 import type { Payments } from "./payments.ts";
-import type { PaymentProvider } from "./provider.ts";
-import { buildEventBody, deliverSignedEvent, openTestPayments } from "./testing.ts";
+import { buildEventBody, deliverSignedEvent, openTestPayments } from "./testing-payments.ts";
 
 /** A time in the middle of a month. */
 const START = Date.UTC(2031, 4, 15, 12);
@@ -17,7 +17,7 @@ interface Wanted {
   mark: Pico;
   monthMax: Pico;
 }
-export const WANTED: Wanted = { amount: dollars(20), mark: dollars(5), monthMax: dollars(1000) };
+export const WANTED_TOP_UP_SETTINGS: Wanted = { amount: dollars(20), mark: dollars(5), monthMax: dollars(1000) };
 
 export type TopUpRig = Awaited<ReturnType<typeof openTopUpRig>>;
 
@@ -35,9 +35,9 @@ export async function openTopUpRig() {
     accountId: Uuid,
     last4: TestCardLast4,
     created = clock.now() / 1000,
-  ): Promise<{ sale: Sale; card: Card }> => {
+  ): Promise<{ sale: SaleRecord; card: SavedCard }> => {
     await gateway().openSetup({ accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" });
-    const sale = t.demo.shop.sales.at(-1) as Sale;
+    const sale = t.demo.shop.sales.at(-1) as SaleRecord;
     const card = t.demo.shop.save(sale, last4);
     await deliverSignedEvent(
       gateway(),
@@ -53,7 +53,7 @@ export async function openTopUpRig() {
     gateway,
     saveCard,
     /** The provider's payments for the account's top-ups. */
-    intents: (account: Uuid): Sale[] =>
+    intents: (account: Uuid): SaleRecord[] =>
       t.demo.shop.sales.filter(
         ({ mode, metadata }) => mode === "intent" && metadata.tollgate_account === publicId("acc", account),
       ),
@@ -70,7 +70,7 @@ export async function openTopUpRig() {
         [id, `${id}@example.test`],
       );
       await saveCard(id, last4);
-      assert.ok(await gateway().topUps.set(id, { ...WANTED, ...wanted, enabled: true }));
+      assert.ok(await gateway().topUps.set(id, { ...WANTED_TOP_UP_SETTINGS, ...wanted, enabled: true }));
       return id;
     },
     /** Runs the top-up job of every gateway at the same time. */

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { Pico } from "../base/money.ts";
-import { TOP_UP_FAILURES } from "../base/states.ts";
+import { TOP_UP_FAILURES } from "../base/stored-enumerations.ts";
 import { startOfMonth } from "../base/time.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { AUTOMATIC_PACK } from "./credit-packs.ts";

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { buildCharge, buildDispute, buildPaymentIntent, buildRefund } from "@tollgate/demo-provider/api-objects.ts";
-import type { Sale } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
 import { MINUTE_MS } from "../base/time.ts";
-import { ProviderUnavailable } from "./provider.ts";
-import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing.ts";
+import { ProviderUnavailable } from "./payment-provider.ts";
+import { assertLedgerBalances, buildEventBody, deliverSignedEvent } from "./testing-payments.ts";
 import { openTopUpRig, type TopUpRig } from "./testing-top-ups.ts";
 
 let t: TopUpRig;
@@ -48,7 +48,7 @@ describe("an automatic top-up", () => {
       const held = new Promise<void>((resolve) => {
         answer = resolve;
       });
-      let sale: Sale | undefined;
+      let sale: SaleRecord | undefined;
       t.wire.charge = async (asked) => {
         delete t.wire.charge;
         sale = t.demo.shop.charge({
@@ -73,10 +73,10 @@ describe("an automatic top-up", () => {
       };
       await t.gateway().topUps.begin();
       const asking = t.gateway().topUps.ask();
-      const paid = await eventually("the card is charged", () => sale as Sale | undefined);
+      const paid = await eventually("the card is charged", () => sale as SaleRecord | undefined);
       const refunds = [{ id: `re_${paid.payment}`, cents: 700, status: "succeeded" }];
       const dispute = { id: `du_${paid.payment}`, cents: 500, status: "needs_response" };
-      const failed = { ...paid, state: "failed", failure: "card_declined" } as Sale;
+      const failed = { ...paid, state: "failed", failure: "card_declined" } as SaleRecord;
       const bodies: Record<Exclude<News, "answer">, string> = {
         succeeded: buildEventBody("payment_intent.succeeded", buildPaymentIntent(paid)),
         failed: buildEventBody("payment_intent.payment_failed", buildPaymentIntent(failed)),
@@ -153,9 +153,15 @@ describe("an automatic top-up", () => {
     }
     const off = await t.gateway().topUps.of(id);
     assert.deepEqual([off?.enabled, off?.failure], [false, "unreachable"]);
-    const late = { ...(t.demo.shop.sales[0] as Sale), mode: "intent", state: "paid", payment: `pi_${id}`, cents: 2000 };
+    const late = {
+      ...(t.demo.shop.sales[0] as SaleRecord),
+      mode: "intent",
+      state: "paid",
+      payment: `pi_${id}`,
+      cents: 2000,
+    };
     const metadata = { tollgate_checkout: publicId("pay", checkout), tollgate_account: publicId("acc", id) };
-    const sale = { ...late, metadata, failure: null } as Sale;
+    const sale = { ...late, metadata, failure: null } as SaleRecord;
     await deliverSignedEvent(t.gateway(), t.demo, buildEventBody("payment_intent.succeeded", buildPaymentIntent(sale)));
     assert.equal(await t.dollarsOf(id), 20);
     assert.equal(await t.enabled(id), false);

@@ -11,14 +11,14 @@ import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { formatExactMicrodollars } from "../base/money.ts";
-import type { TopUpFailure } from "../base/states.ts";
-import { startOfMonth } from "../base/time.ts";
+import type { TopUpFailure } from "../base/stored-enumerations.ts";
+import { HOUR_MS, startOfMonth } from "../base/time.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Notify } from "../notifications/notify.ts";
 import { AUTOMATIC_PACK } from "./credit-packs.ts";
+import { type PaymentProvider, ProviderUnavailable } from "./payment-provider.ts";
 import { type OnTopUpFailed, processChargeAnswer } from "./process-payment-events.ts";
-import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
 import {
   type AutoTopUp,
   MONTH_SPENT_SQL,
@@ -37,7 +37,7 @@ const PAUSE_S_MAX = 1800;
  * Purchases without a result are abandoned after this time. The provider stores an idempotency key for 24 hours; half
  * of that is a safety margin.
  */
-const GIVEN_UP_MS = 12 * 60 * 60 * 1000;
+const GIVEN_UP_MS = 12 * HOUR_MS;
 const AT_ONCE_MAX = 20;
 
 const Id = row({ id: column.uuid });

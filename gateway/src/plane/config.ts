@@ -5,13 +5,13 @@
 import type { CertificateFiles } from "../base/certificate.ts";
 import {
   declareSettings,
+  type EnvironmentVariables,
   findRotationMistakes,
   findUnpairedVariable,
   flagSetting,
   numberSetting,
   portSetting,
   textSetting,
-  type Variables,
 } from "../base/settings.ts";
 
 const ADDRESSES = /^(nats|tls):\/\/[^\s,@/]+(,(nats|tls):\/\/[^\s,@/]+)*$/;
@@ -46,7 +46,7 @@ interface PlaneConfig {
 /** The other variables that a plane on NATS requires. `tollgate admin plane init` writes all of them. */
 const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
 
-function natsMistakes(variables: Variables): string[] {
+function natsMistakes(variables: EnvironmentVariables): string[] {
   const { NATS_URL, PLANE_SEED, PLANE_SEED_OLD, PLANE_SIGNING_SEED, PLANE_ACCOUNT } = variables;
   if (NATS_URL === undefined) {
     return PLANE_SIGNING_SEED === undefined

@@ -12,20 +12,20 @@ import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { createKey, keyFromSeed } from "./credentials/nkeys.ts";
 import { issueNodeCredentials } from "./credentials/node-credentials.ts";
-import { connectClient } from "./hub/testing.ts";
+import { connectClient } from "./hub/testing-hub.ts";
 import type { NodeCredentials } from "./plane.ts";
 import {
-  echo,
-  newNode,
+  AUTHORIZATION_REFUSED,
+  connectRawPeerOfNode,
+  makeNodeName,
   type OpenPlane,
   onEveryPlane,
-  REFUSED,
-  rawPeer,
-  settle,
+  TEST_PAYLOAD,
   type TestPlane,
-  untilGone,
-  x,
-} from "./testing.ts";
+  waitForOwnMessage,
+  waitUntilDelivered,
+  waitUntilNodeGone,
+} from "./testing-planes.ts";
 
 onEveryPlane((open) => {
   describe("credentials", () => credentials(open));
@@ -43,36 +43,39 @@ function credentials(open: OpenPlane): void {
       [{ credentialTtlMs: 60_000 }, 60_000],
     ] as const) {
       const plane = await open(t, { clock: time, ...options });
-      assert.equal((await plane.mint(newNode())).expiresAt, time.now() + lifeMs);
+      assert.equal((await plane.mint(makeNodeName())).expiresAt, time.now() + lifeMs);
     }
   });
 
   test("a stolen JWT is refused without its seed", async (t) => {
     const plane = await open(t);
-    const [mine, other] = [await plane.mint(newNode()), await plane.mint(newNode())];
-    await assert.rejects(connectClient(t, { ...mine, seed: other.seed }), REFUSED);
+    const [mine, other] = [await plane.mint(makeNodeName()), await plane.mint(makeNodeName())];
+    await assert.rejects(connectClient(t, { ...mine, seed: other.seed }), AUTHORIZATION_REFUSED);
   });
 
   test("a JWT of another account and a changed JWT are refused", async (t) => {
     const plane = await open(t);
-    const node = newNode();
+    const node = makeNodeName();
     const mine = await plane.mint(node);
     const stranger = createKey("account", systemRandom());
     const nowMs = clock.now();
     const grant = { nodeId: node, url: mine.url, issuedAtS: Math.floor(nowMs / 1000), nowMs, ttlMs: 60_000 };
-    await assert.rejects(connectClient(t, issueNodeCredentials(stranger, grant)), REFUSED);
+    await assert.rejects(connectClient(t, issueNodeCredentials(stranger, grant)), AUTHORIZATION_REFUSED);
     const [header, body = "", signature] = mine.jwt.split(".");
     const claims = JSON.parse(Buffer.from(body, "base64url").toString());
     claims.nats.sub.allow = [">"];
     const changed = Buffer.from(JSON.stringify(claims)).toString("base64url");
-    await assert.rejects(connectClient(t, { ...mine, jwt: `${header}.${changed}.${signature}` }), REFUSED);
+    await assert.rejects(
+      connectClient(t, { ...mine, jwt: `${header}.${changed}.${signature}` }),
+      AUTHORIZATION_REFUSED,
+    );
   });
 
   test("a connection without a JWT is refused", async (t) => {
     const plane = await open(t);
-    const minted = await plane.mint(newNode());
+    const minted = await plane.mint(makeNodeName());
     for (const options of ["{}", '{"user":"a","pass":"b"}', '{"auth_token":"x"}']) {
-      const peer = rawPeer(t, minted);
+      const peer = connectRawPeerOfNode(t, minted);
       peer.say(`CONNECT ${options}\r\nPING\r\n`);
       await peer.hears("-ERR 'Authorization Violation'");
       await peer.closed;
@@ -106,7 +109,7 @@ function credentials(open: OpenPlane): void {
       second: await connectClient(t, await plane.mint(nodeId)),
     }));
     assert.match(String(await done.first.closed()), EXPIRED);
-    await settle(plane, done.second);
+    await waitUntilDelivered(plane, done.second);
     assert.equal(gone.has(node), false);
     await done.second.close();
     await eventually("the node is gone", () => gone.has(node));
@@ -123,10 +126,10 @@ async function whileOneLives<T>(
   plane: TestPlane,
   use: (credentials: NodeCredentials, of: { nodeId: string }) => Promise<T>,
 ): Promise<{ node: string; credentials: NodeCredentials; done: T }> {
-  const { url } = await plane.mint(newNode());
+  const { url } = await plane.mint(makeNodeName());
   const account = keyFromSeed(plane.accountSeed);
   const tried = LIVES_MS.map(async (ttlMs) => {
-    const [nodeId, nowMs] = [newNode(), clock.now()];
+    const [nodeId, nowMs] = [makeNodeName(), clock.now()];
     const grant = { nodeId, url, issuedAtS: Math.floor(nowMs / 1000), nowMs, ttlMs };
     const credentials = issueNodeCredentials(account, grant);
     const [used] = await Promise.allSettled([use(credentials, { nodeId })]);
@@ -141,36 +144,36 @@ async function whileOneLives<T>(
 function revocation(open: OpenPlane): void {
   test("revoking a node disconnects it immediately in every situation, refuses its old credentials and accepts new ones", async (t) => {
     const plane = await open(t);
-    const node = newNode();
-    const bystander = await connectClient(t, await plane.mint(newNode()));
+    const node = makeNodeName();
+    const bystander = await connectClient(t, await plane.mint(makeNodeName()));
     const heard: string[] = [];
     plane.subscribe(nodeStateSubject(node), (subject) => heard.push(subject));
     for (let round = 0; round < 4; round++) {
       const [first, second] = [await plane.mint(node), await plane.mint(node)];
       const clients = [await connectClient(t, first), await connectClient(t, second)];
-      const gone = untilGone(plane, node);
+      const gone = waitUntilNodeGone(plane, node);
       await plane.revoke(node);
       await gone;
       for (const client of clients) assert.match(String(await client.closed()), /Authentication Revoked/);
-      await assert.rejects(connectClient(t, first), REFUSED);
-      await assert.rejects(connectClient(t, second), REFUSED);
+      await assert.rejects(connectClient(t, first), AUTHORIZATION_REFUSED);
+      await assert.rejects(connectClient(t, second), AUTHORIZATION_REFUSED);
     }
     const released = await connectClient(t, await plane.mint(node));
-    released.publish(nodeStateSubject(node), x);
-    await settle(plane, released, bystander);
+    released.publish(nodeStateSubject(node), TEST_PAYLOAD);
+    await waitUntilDelivered(plane, released, bystander);
     assert.deepEqual(heard, [nodeStateSubject(node)]);
   });
 
   test("a node whose new connections are refused keeps its connection, and opens no other", async (t) => {
     const plane = await open(t);
-    const node = newNode();
+    const node = makeNodeName();
     const credentials = await plane.mint(node);
     const first = await connectClient(t, credentials);
-    await settle(plane, first);
+    await waitUntilDelivered(plane, first);
     await plane.refuseNewConnections(node);
     const heard = new Promise<string>((resolve) => plane.subscribe(nodeStateSubject(node), resolve));
-    await settle(plane, first);
-    first.publish(nodeStateSubject(node), x);
+    await waitUntilDelivered(plane, first);
+    first.publish(nodeStateSubject(node), TEST_PAYLOAD);
     assert.equal(await heard, nodeStateSubject(node));
     // A NATS server accepts the connection and then ends it.
     const ended = await connectClient(t, credentials).then(
@@ -178,18 +181,18 @@ function revocation(open: OpenPlane): void {
       (error) => error,
     );
     assert.ok(ended instanceof Error, String(ended));
-    await assert.rejects(connectClient(t, credentials), REFUSED);
+    await assert.rejects(connectClient(t, credentials), AUTHORIZATION_REFUSED);
     await connectClient(t, await plane.mint(node));
   });
 
   test("revoking many nodes at once revokes each one, whether connected or not, even if repeated", async (t) => {
     const plane = await open(t);
-    const ids = Array.from({ length: 20 }, newNode);
+    const ids = Array.from({ length: 20 }, makeNodeName);
     const minted = await Promise.all(ids.map((node) => plane.mint(node)));
     const connected = await connectClient(t, minted[0] as NodeCredentials);
     await Promise.all([...ids, ...ids.slice(0, 5)].map((node) => plane.revoke(node)));
     await connected.closed();
-    for (const credential of minted) await assert.rejects(connectClient(t, credential), REFUSED);
+    for (const credential of minted) await assert.rejects(connectClient(t, credential), AUTHORIZATION_REFUSED);
   });
 }
 
@@ -200,11 +203,11 @@ function cutting(open: OpenPlane): void {
   test("disconnecting a node ends its connections immediately, refuses it for a moment and then lets it reconnect by itself", async (t) => {
     const time = manualClock(clock.now());
     const plane = await open(t, { clock: time });
-    const node = newNode();
-    const bystander = await connectClient(t, await plane.mint(newNode()));
+    const node = makeNodeName();
+    const bystander = await connectClient(t, await plane.mint(makeNodeName()));
     const credentials = await plane.mint(node);
     const clients = [await connectClient(t, credentials), await connectClient(t, credentials)];
-    const gone = untilGone(plane, node);
+    const gone = waitUntilNodeGone(plane, node);
     await plane.cut(node);
     await gone;
     for (const client of clients) assert.ok((await client.closed()) instanceof Error);
@@ -218,9 +221,9 @@ function cutting(open: OpenPlane): void {
     const back = await comeBack();
     const heard: string[] = [];
     plane.subscribe(nodeStateSubject(node), (subject) => heard.push(subject));
-    await echo(plane);
-    back.publish(nodeStateSubject(node), x);
-    await settle(plane, back, bystander);
+    await waitForOwnMessage(plane);
+    back.publish(nodeStateSubject(node), TEST_PAYLOAD);
+    await waitUntilDelivered(plane, back, bystander);
     assert.deepEqual(heard, [nodeStateSubject(node)]);
   });
 }

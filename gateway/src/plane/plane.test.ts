@@ -12,8 +12,15 @@ import {
   STATE_REQUEST_SUBJECT,
 } from "@tollgate/protocol/nats-subjects.ts";
 import { InvariantError } from "../base/invariant.ts";
-import { connectClient } from "./hub/testing.ts";
-import { echo, newNode, type OpenPlane, onEveryPlane, settle, x } from "./testing.ts";
+import { connectClient } from "./hub/testing-hub.ts";
+import {
+  makeNodeName,
+  type OpenPlane,
+  onEveryPlane,
+  TEST_PAYLOAD,
+  waitForOwnMessage,
+  waitUntilDelivered,
+} from "./testing-planes.ts";
 
 onEveryPlane((open) => {
   describe("messages", () => messages(open));
@@ -36,15 +43,15 @@ async function violations(client: NatsConnection, count: number): Promise<string
 
 function messages(open: OpenPlane): void {
   test("messages pass unchanged between gateway and node in both directions", async (t) => {
-    const [plane, node] = [await open(t), newNode()];
+    const [plane, node] = [await open(t), makeNodeName()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: [string, Buffer][] = [];
     plane.subscribe(gatewayInboxSubject("gw"), (subject, payload) => heard.push([subject, Buffer.from(payload)]));
-    await echo(plane);
+    await waitForOwnMessage(plane);
     const bytes = Buffer.from([...Array(256).keys(), 13, 10, 13, 10]);
     client.publish(gatewaySubject("gw", node), bytes);
     client.publish(gatewaySubject("gw", node), new Uint8Array());
-    await settle(plane, client);
+    await waitUntilDelivered(plane, client);
     assert.deepEqual(heard, [
       [`tg.g.gw.${node}`, bytes],
       [`tg.g.gw.${node}`, Buffer.alloc(0)],
@@ -60,7 +67,7 @@ function messages(open: OpenPlane): void {
   });
 
   test("a job of 48 pieces of 256 KiB arrives complete and in order", async (t) => {
-    const [plane, node] = [await open(t), newNode()];
+    const [plane, node] = [await open(t), makeNodeName()];
     const client = await connectClient(t, await plane.mint(node));
     const pieces = Array.from({ length: 48 }, () => randomBytes(256 * 1024));
     const arrived: Uint8Array[] = [];
@@ -71,13 +78,13 @@ function messages(open: OpenPlane): void {
       if (i % 2 === 0) plane.publish(nodeSubject(node), piece);
       else plane.publish(nodeSubject(node), piece.subarray(0, i), piece.subarray(i));
     }
-    await settle(plane, client);
+    await waitUntilDelivered(plane, client);
     assert.equal(arrived.length, pieces.length);
     for (const [i, piece] of pieces.entries()) assert.ok(piece.equals(arrived[i] ?? Buffer.alloc(0)), `piece ${i}`);
   });
 
   test("ten thousand frames of a node arrive in order, including one of the maximum size", async (t) => {
-    const [plane, node] = [await open(t), newNode()];
+    const [plane, node] = [await open(t), makeNodeName()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: string[] = [];
     plane.subscribe(gatewayInboxSubject("gw2"), (_, payload) => heard.push(text(payload)));
@@ -85,10 +92,10 @@ function messages(open: OpenPlane): void {
     plane.subscribe(nodeStateSubject(node), (_, payload) => {
       largest = payload.length;
     });
-    await echo(plane);
+    await waitForOwnMessage(plane);
     for (let i = 0; i < 10_000; i++) client.publish(gatewaySubject("gw2", node), String(i));
     client.publish(nodeStateSubject(node), new Uint8Array(1024 * 1024));
-    await settle(plane, client);
+    await waitUntilDelivered(plane, client);
     assert.deepEqual(
       heard,
       Array.from({ length: 10_000 }, (_, i) => String(i)),
@@ -98,11 +105,11 @@ function messages(open: OpenPlane): void {
 
   test("a gateway can subscribe to all nodes and unsubscribe, and request the state of every node", async (t) => {
     const plane = await open(t);
-    const [a, b] = [newNode(), newNode()];
+    const [a, b] = [makeNodeName(), makeNodeName()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
     const states: string[] = [];
     const leave = plane.subscribe(ALL_NODE_STATES_SUBJECT, (subject) => states.push(subject));
-    await echo(plane);
+    await waitForOwnMessage(plane);
     for (const [client, node] of [
       [one, a],
       [two, b],
@@ -111,15 +118,15 @@ function messages(open: OpenPlane): void {
         callback: (_, request) => client.publish(nodeStateSubject(node), request.data),
       });
     }
-    await settle(plane, one, two);
+    await waitUntilDelivered(plane, one, two);
     plane.publish(STATE_REQUEST_SUBJECT, Buffer.from("?"));
-    await settle(plane, one, two);
-    await settle(plane, one, two);
+    await waitUntilDelivered(plane, one, two);
+    await waitUntilDelivered(plane, one, two);
     assert.deepEqual(states.sort(), [nodeStateSubject(a), nodeStateSubject(b)].sort());
 
     leave();
     one.publish(nodeStateSubject(a), "late");
-    await settle(plane, one);
+    await waitUntilDelivered(plane, one);
     assert.equal(states.length, 2);
   });
 
@@ -129,27 +136,27 @@ function messages(open: OpenPlane): void {
     plane.subscribe("tg.own.>", (subject, payload) => heard.push(`${subject} ${text(payload)}`));
     plane.publish("tg.own.a.b", Buffer.from("?"));
     plane.publish("tg.own.a.b", Buffer.from("in "), Buffer.from("two"));
-    await echo(plane);
+    await waitForOwnMessage(plane);
     assert.deepEqual(heard, ["tg.own.a.b ?", "tg.own.a.b in two"]);
   });
 
   test("publishing a message that NATS could not carry throws", async (t) => {
     const plane = await open(t);
     for (const subject of ["", "a b", "a.*", "a\r\nPING"])
-      assert.throws(() => plane.publish(subject, x), InvariantError);
+      assert.throws(() => plane.publish(subject, TEST_PAYLOAD), InvariantError);
     assert.throws(() => plane.publish("tg.a", new Uint8Array(1024 * 1024 + 1)), InvariantError);
-    assert.throws(() => plane.publish("tg.a", x, new Uint8Array(1024 * 1024)), InvariantError);
+    assert.throws(() => plane.publish("tg.a", TEST_PAYLOAD, new Uint8Array(1024 * 1024)), InvariantError);
   });
 }
 
 function permissions(open: OpenPlane): void {
   test("a node that publishes on another subject is refused, and stays connected", async (t) => {
     const plane = await open(t);
-    const [node, other] = [newNode(), newNode()];
+    const [node, other] = [makeNodeName(), makeNodeName()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: string[] = [];
     plane.subscribe("tg.>", (subject) => heard.push(subject));
-    await echo(plane);
+    await waitForOwnMessage(plane);
     heard.length = 0;
     const foreign = [
       nodeStateSubject(other),
@@ -172,10 +179,10 @@ function permissions(open: OpenPlane): void {
       "$JS.API.INFO",
     ];
     const told = violations(client, foreign.length);
-    for (const subject of foreign) client.publish(subject, x);
-    client.publish(nodeStateSubject(node), x);
-    client.publish(gatewaySubject("gw", node), x);
-    await settle(plane, client);
+    for (const subject of foreign) client.publish(subject, TEST_PAYLOAD);
+    client.publish(nodeStateSubject(node), TEST_PAYLOAD);
+    client.publish(gatewaySubject("gw", node), TEST_PAYLOAD);
+    await waitUntilDelivered(plane, client);
     assert.deepEqual(
       heard.filter((subject) => !/^tg\.(test|e|i)\./.test(subject)),
       [nodeStateSubject(node), gatewaySubject("gw", node)],
@@ -188,7 +195,7 @@ function permissions(open: OpenPlane): void {
 
   test("a node that subscribes to other subjects, alone or in a queue group, is refused", async (t) => {
     const plane = await open(t);
-    const [node, other] = [newNode(), newNode()];
+    const [node, other] = [makeNodeName(), makeNodeName()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: string[] = [];
     const callback = (error: Error | null, message: { subject: string }): void => {
@@ -224,9 +231,9 @@ function permissions(open: OpenPlane): void {
       gatewaySubject("gw", other),
       nodeStateSubject(other),
     ]) {
-      plane.publish(subject, x);
+      plane.publish(subject, TEST_PAYLOAD);
     }
-    await settle(plane, client);
+    await waitUntilDelivered(plane, client);
     assert.deepEqual(heard, [nodeSubject(node), STATE_REQUEST_SUBJECT]);
     assert.deepEqual(
       await told,
@@ -236,7 +243,7 @@ function permissions(open: OpenPlane): void {
 
   test("two nodes cannot read or write each other's subjects", async (t) => {
     const plane = await open(t);
-    const [a, b] = [newNode(), newNode()];
+    const [a, b] = [makeNodeName(), makeNodeName()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
     const heard: string[] = [];
     const hear = (who: string) => ({
@@ -247,12 +254,12 @@ function permissions(open: OpenPlane): void {
     one.subscribe(nodeSubject(a), hear("one"));
     one.subscribe(nodeSubject(b), hear("one"));
     two.subscribe(nodeSubject(b), hear("two"));
-    await settle(plane, one, two);
-    one.publish(nodeSubject(b), x);
-    await settle(plane, one);
-    plane.publish(nodeSubject(b), x);
-    plane.publish(nodeSubject(a), x);
-    await settle(plane, one, two);
+    await waitUntilDelivered(plane, one, two);
+    one.publish(nodeSubject(b), TEST_PAYLOAD);
+    await waitUntilDelivered(plane, one);
+    plane.publish(nodeSubject(b), TEST_PAYLOAD);
+    plane.publish(nodeSubject(a), TEST_PAYLOAD);
+    await waitUntilDelivered(plane, one, two);
     assert.deepEqual(heard.sort(), [`one tg.n.${a}`, `two tg.n.${b}`]);
   });
 }

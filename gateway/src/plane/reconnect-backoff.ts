@@ -3,10 +3,11 @@
  * again soon. So a loop of connecting and flooding has no effect. After a quiet period the time is one second again.
  */
 import type { Clock } from "../base/clock.ts";
+import { MINUTE_MS } from "../base/time.ts";
 
 const BACKOFF_MS_MIN = 1_000;
 const BACKOFF_MS_MAX = 60_000;
-const FORGIVEN_AFTER_MS = 10 * 60_000;
+const FORGIVEN_AFTER_MS = 10 * MINUTE_MS;
 
 interface Backoff {
   lastMs: number;

@@ -1,6 +1,6 @@
 /** GET /.well-known/tollgate-receipts: the public keys that verify usage receipts. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import { type AnswerJsonOf, splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
+import { type ResponseJsonOf, splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
 import type { FastifyInstance } from "fastify";
 import type { HistoryServices } from "../history/services.ts";
 import { sendCachedResponse } from "../http/send-cached-response.ts";
@@ -11,7 +11,7 @@ export function receiptKeyRoutes(app: FastifyInstance, { receipts }: Pick<Histor
   app.route({
     ...splitMethodAndUrl(route),
     async handler(request, reply) {
-      const keys: AnswerJsonOf<typeof route> = {
+      const keys: ResponseJsonOf<typeof route> = {
         object: "receipt.keys",
         algorithm: "ed25519",
         keys: await receipts.keys(),

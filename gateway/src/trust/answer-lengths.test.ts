@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Random } from "../base/random.ts";
 import { seededRandom } from "../base/testing.ts";
-import type { Peers } from "../dispatch/exchange/peers.ts";
+import type { PeerGateways } from "../dispatch/exchange/peer-gateways.ts";
 import { AnswerLengthStatistics } from "./answer-lengths.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 
@@ -102,7 +102,7 @@ describe("statistics on answer length", () => {
             for (const [i, tell] of hearers.entries()) if (i !== own) tell(nodeId, [item]);
           };
         },
-      } as Pick<Peers, "exchange">;
+      } as Pick<PeerGateways, "exchange">;
       gateways.push(new AnswerLengthStatistics(seededRandom(10 + own), peers));
     }
     const alone = new AnswerLengthStatistics(seededRandom(20));

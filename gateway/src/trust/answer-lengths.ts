@@ -15,7 +15,7 @@
  */
 import { z } from "zod";
 import type { Random } from "../base/random.ts";
-import type { Peers } from "../dispatch/exchange/peers.ts";
+import type { PeerGateways } from "../dispatch/exchange/peer-gateways.ts";
 
 interface Answer {
   nodeId: string;
@@ -116,7 +116,7 @@ export class AnswerLengthStatistics {
   readonly #tell: ((nodeId: string, comparison: Comparison) => void) | undefined;
 
   /** `peers`: the other gateways. Undefined: this is the only one. */
-  constructor(random: Random, peers?: Pick<Peers, "exchange">) {
+  constructor(random: Random, peers?: Pick<PeerGateways, "exchange">) {
     this.#random = random;
     const hear = (nodeId: string, items: Comparison[]): void => {
       for (const item of items) this.#add(nodeId, item);

@@ -4,7 +4,7 @@ import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
-import { openPeers } from "../dispatch/exchange/peers.ts";
+import { openPeerGateways } from "../dispatch/exchange/peer-gateways.ts";
 import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import { type CanaryRecords, openCanaryRecords } from "./canary-records.ts";
@@ -29,7 +29,7 @@ describe("evidence from canaries shared by several gateways", () => {
       models: ["m"],
     });
     const roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
-    const peers = openPeers({ plane, roster, gatewayId, clock, log });
+    const peers = openPeerGateways({ plane, roster, gatewayId, clock, log });
     const judged: TestGateway["judged"] = [];
     const records = openCanaryRecords({
       peers,

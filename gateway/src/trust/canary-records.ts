@@ -3,7 +3,7 @@
  * Gateways report every result to each other, so a node is found as early behind several gateways as behind one.
  */
 import { z } from "zod";
-import type { Peers } from "../dispatch/exchange/peers.ts";
+import type { PeerGateways } from "../dispatch/exchange/peer-gateways.ts";
 import { CanaryEvidence, PassRates } from "./canary-evidence.ts";
 
 /** One answer to a canary, judged. */
@@ -40,7 +40,7 @@ interface CanaryVerdict extends Record<string, unknown> {
 
 interface RecordsOptions {
   /** The other gateways. Undefined: this is the only one. */
-  peers: Pick<Peers, "exchange"> | undefined;
+  peers: Pick<PeerGateways, "exchange"> | undefined;
   /** The account of the node's host. Undefined if the node is not connected. */
   hostOf: (nodeId: string) => string | undefined;
   /** Called when the evidence against a node is enough, with what speaks against it. */

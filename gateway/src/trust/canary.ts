@@ -1,7 +1,7 @@
 /** Judges whether a node's answer to a canary fits the model that the node claims to run. Pure. */
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Canary } from "../metering/catalogue.ts";
-import type { ChatMessage } from "../metering/meter.ts";
+import type { ChatMessage } from "../metering/token-meter.ts";
 
 interface CanaryAnswer {
   text: string;

@@ -5,7 +5,7 @@
  */
 import type { Random } from "../base/random.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
-import type { ChatMessage } from "../metering/meter.ts";
+import type { ChatMessage } from "../metering/token-meter.ts";
 import { type CanaryQuestion, questionFromCanaries } from "./canary.ts";
 import { QUESTION_FAMILIES, type QuestionFamily } from "./questions/families.ts";
 import * as prose from "./questions/prose.ts";

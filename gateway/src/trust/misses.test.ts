@@ -1,7 +1,7 @@
 /** A miss (an answer without output where another node had some) counts only once the node fails our own question. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { decodeFrame } from "@tollgate/protocol/codec.ts";
+import { decodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { seededRandom, waitOneTurn } from "../base/testing.ts";
 import type { DispatchSink } from "../dispatch/dispatch-request.ts";

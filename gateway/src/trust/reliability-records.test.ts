@@ -5,7 +5,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
-import { openPeers } from "../dispatch/exchange/peers.ts";
+import { openPeerGateways } from "../dispatch/exchange/peer-gateways.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { AttemptFailure } from "../dispatch/running-attempt.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
@@ -30,7 +30,7 @@ describe("reliability records shared by several gateways", () => {
     const own = { ...clock, monotonic: () => clock.monotonic() - startedMs };
     const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
     const roster = new Roster({ plane, clock: own, random: seededRandom(1), log, nodeRecord });
-    const peers = openPeers({ plane, roster, gatewayId, clock: own, log });
+    const peers = openPeerGateways({ plane, roster, gatewayId, clock: own, log });
     const judged: QuarantineVerdict[] = [];
     const records = openReliabilityRecords({ peers, clock: own, judged: (_node, verdict) => judged.push(verdict) });
     return { records, clock: own, judged };

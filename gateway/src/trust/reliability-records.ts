@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import { QUARANTINE_JOBS_WINDOW } from "../base/node-trust-thresholds.ts";
-import type { Peers } from "../dispatch/exchange/peers.ts";
+import type { PeerGateways } from "../dispatch/exchange/peer-gateways.ts";
 import type { AttemptFailure } from "../dispatch/running-attempt.ts";
 import { type ExcusedPeriod, type JobEnd, type QuarantineVerdict, ReliabilityRecord } from "./reliability.ts";
 
@@ -58,7 +58,7 @@ const ITEMS_MAX = QUARANTINE_JOBS_WINDOW + 4;
 
 interface RecordsOptions {
   /** The other gateways. Undefined: this is the only one. */
-  peers: Pick<Peers, "exchange"> | undefined;
+  peers: Pick<PeerGateways, "exchange"> | undefined;
   clock: Clock;
   /** Called when, with the report of another gateway, a node has failed too often. */
   judged: (nodeId: string, verdict: QuarantineVerdict) => void;

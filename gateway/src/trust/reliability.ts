@@ -12,7 +12,7 @@
  *   only a few refusals of each account's requests count.
  */
 import { QUARANTINE_FAILURES_MIN, QUARANTINE_JOBS_WINDOW } from "../base/node-trust-thresholds.ts";
-import type { QuarantineReason } from "../base/states.ts";
+import type { QuarantineReason } from "../base/stored-enumerations.ts";
 import type { AttemptFailure } from "../dispatch/running-attempt.ts";
 
 /** The most refused prompts in the window. A single refusal may be the client's fault; many are the node's. */

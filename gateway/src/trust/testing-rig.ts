@@ -9,13 +9,13 @@ import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import { NO_OBSERVED_COUNTS, type ObservedNodeCounts } from "../fleet/node-record.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { Meter } from "../metering/meter.ts";
+import type { TokenMeter } from "../metering/token-meter.ts";
 import { questionFromCanary } from "./canary.ts";
 import type { QuarantineVerdict } from "./reliability.ts";
 import { watchNodes } from "./trust.ts";
 
 /** Counts one token per word. */
-const meter: Meter = {
+const meter: TokenMeter = {
   tokenizer: "words",
   tokenizerSha256: "",
   countPrompt: async () => ({ tokens: 5, over: null }),

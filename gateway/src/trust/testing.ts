@@ -1,5 +1,5 @@
 /** For tests: reproducible randomness, and honest models' answers. */
-import type { ChatMessage } from "../metering/meter.ts";
+import type { ChatMessage } from "../metering/token-meter.ts";
 import { type GenerateCanary, generateCanary } from "./generated-canaries.ts";
 
 /** The answers to generated canaries by prompt, for simulated nodes without a model. */

@@ -14,11 +14,11 @@ import {
 } from "../base/node-trust-thresholds.ts";
 import type { Random } from "../base/random.ts";
 import type { AnsweredRequest, MeasuredAnswer } from "../dispatch/dispatcher.ts";
-import type { Peers } from "../dispatch/exchange/peers.ts";
+import type { PeerGateways } from "../dispatch/exchange/peer-gateways.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Attempt } from "../dispatch/running-attempt.ts";
 import type { CountsBeforeJoin, ObservedNodeCounts } from "../fleet/node-record.ts";
-import type { Gateway } from "../inference/gateway.ts";
+import type { RequestPathDependencies } from "../inference/request-path-dependencies.ts";
 import { runUnpaidJob } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { AnswerLengthStatistics, type LengthEvidence } from "./answer-lengths.ts";
@@ -35,7 +35,7 @@ import { TrafficRates } from "./traffic-rates.ts";
 const SPEED_TOKENS_MIN = 128;
 
 interface TrustOptions {
-  gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
+  gateway: Pick<RequestPathDependencies, "dispatcher" | "meter" | "catalogue">;
   roster: Roster;
   /** Quarantines the node, given its public ID (`node_…`). */
   quarantine: (nodeId: string, verdict: QuarantineVerdict) => Promise<void>;
@@ -47,7 +47,7 @@ interface TrustOptions {
   /** The last day's record of the node and of its host. */
   lastDay: (nodeId: string) => Promise<CountsBeforeJoin>;
   /** The other gateways, whose jobs count too. Undefined: this is the only one. */
-  peers?: Pick<Peers, "exchange" | "gateways">;
+  peers?: Pick<PeerGateways, "exchange" | "gateways">;
   newId: () => Uuid;
   clock: Clock;
   random: Random;

@@ -5,20 +5,20 @@
  */
 import cluster, { type Worker as ClusterWorker } from "node:cluster";
 import type { Socket } from "node:net";
-import { Channel } from "../base/channel.ts";
 import { systemClock as clock } from "../base/clock.ts";
 import { newIds, publicIdSuffix } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import { ProcessMessageChannel } from "../base/process-message-channel.ts";
 import { systemRandom } from "../base/random.ts";
 import { openEmbeddedHub } from "../build/open-plane.ts";
 import type { Config } from "../config.ts";
-import { startPrivatePostgres } from "../db/embedded.ts";
+import { startPrivatePostgres } from "../db/private-postgres.ts";
 import { internalServer, listen } from "../http/server.ts";
 import { LimitCounts } from "../limits/in-memory-limits.ts";
 import { serveLimitsToWorker } from "../limits/limits-for-workers.ts";
 import { openHubToWorkers } from "../plane/hub/plane-for-worker-processes.ts";
 import { loadServerSecrets } from "../server-secrets.ts";
-import { openCombinedHealth } from "./health.ts";
+import { openCombinedHealth } from "./combined-health.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
 import {
   countConnectionsMax,
@@ -50,7 +50,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
   };
   try {
     const { workers: count, drain } = config;
-    const channels = new Map<number, Channel>();
+    const channels = new Map<number, ProcessMessageChannel>();
     const serveWorker = await openShared({ config, log, onClose: (stop) => stack.push(stop) });
     let workerSettings: Omit<WorkerSettings, "number" | "hasUpkeep">;
     let port = 0;
@@ -111,10 +111,10 @@ interface Needs {
 }
 
 /** Opens what the workers share. Returns the function that serves one worker over its channel. */
-async function openShared({ config, log, onClose }: Needs): Promise<(channel: Channel) => void> {
+async function openShared({ config, log, onClose }: Needs): Promise<(channel: ProcessMessageChannel) => void> {
   // The primary creates missing secrets first, so that no worker creates its own.
   const secrets = await loadServerSecrets(config);
-  const serving: ((channel: Channel) => void)[] = [];
+  const serving: ((channel: ProcessMessageChannel) => void)[] = [];
   if (config.valkeyUrl === undefined) {
     const board = new LimitCounts();
     serving.push((channel) => serveLimitsToWorker(channel, { clock, board }));
@@ -140,14 +140,14 @@ async function openDatabase({ config, log, onLost, onClose }: Needs & Pick<Optio
   return `postgresql:///${database}?${new URLSearchParams({ host, port: String(port), user })}`;
 }
 
-function channelOf({ process: child }: ClusterWorker): Channel {
+function channelOf({ process: child }: ClusterWorker): ProcessMessageChannel {
   const socket = child.stdio[4 as 3] as unknown as Socket;
-  return new Channel(socket, { clock });
+  return new ProcessMessageChannel(socket, { clock });
 }
 
 function processOf(
   { process: child, id }: ClusterWorker,
-  channel: Channel,
+  channel: ProcessMessageChannel,
   tellPort: (port: number) => void,
 ): WorkerProcess {
   return {

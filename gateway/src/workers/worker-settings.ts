@@ -1,5 +1,5 @@
 /** The settings that a primary process passes to a worker, and the messages between them. */
-import { LOWEST_FREE_MESSAGE_KIND } from "../base/channel.ts";
+import { LOWEST_FREE_MESSAGE_KIND } from "../base/process-message-channel.ts";
 import { OTHER_CONNECTIONS } from "../build/database.ts";
 import type { Config } from "../config.ts";
 import { makeWorkerDirectoryPath } from "../ledger/spool.ts";

@@ -2,9 +2,9 @@
 import cluster from "node:cluster";
 import { Socket } from "node:net";
 import type { DrainTimes } from "../assemble/drain.ts";
-import { Channel } from "../base/channel.ts";
 import { systemClock as clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { ProcessMessageChannel } from "../base/process-message-channel.ts";
 import { StoppedWhileWaiting } from "../build/wait-for-dependencies.ts";
 import { buildGateway } from "../build.ts";
 import type { Config } from "../config.ts";
@@ -28,7 +28,7 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
   // Signals are ignored, because Ctrl-C and service managers signal the whole process group and the primary decides
   // when workers stop.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
-  const channel = new Channel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), { clock });
+  const channel = new ProcessMessageChannel(new Socket({ fd: CHANNEL_FD, readable: true, writable: true }), { clock });
   const { promise: stopped, resolve: stop } = Promise.withResolvers<DrainTimes | Error>();
   channel.on(MESSAGE_KINDS.stop, ({ text }) => stop(JSON.parse(text) as DrainTimes));
   channel.answer(MESSAGE_KINDS.alive, () => "");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { splitJob } from "@tollgate/protocol/job-splitting.ts";
 import { gatewaySubject, nodeSubject, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import { waitOneTurn } from "../clock.ts";

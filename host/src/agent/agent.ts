@@ -2,7 +2,7 @@
  * The agent of one node: passes jobs from the dispatch plane to its engine and sends back the output. It reports its
  * load and models when it connects, when they change, when a gateway asks, and every few seconds.
  */
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import {
   gatewaySubject,
   nodeStateSubject,
@@ -11,8 +11,9 @@ import {
 } from "@tollgate/protocol/nats-subjects.ts";
 import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
 import { type Clock, sleep } from "../clock.ts";
-import type { Availability, Engine } from "../engines/engine.ts";
+import type { Engine, EngineAvailability } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
+import type { AgentSnapshot, AgentState } from "./agent-snapshot.ts";
 import { EventLoopTurnQueue } from "./event-loop-turn-queue.ts";
 import { FormatSupportChecks } from "./format-support-checks.ts";
 import { FrameOutbox } from "./frame-outbox.ts";
@@ -21,8 +22,7 @@ import { JobIntake } from "./job-intake.ts";
 import type { PlaneCredentials, PlaneDialer } from "./plane-connection.ts";
 import { PlaneLink } from "./plane-link.ts";
 import { ScoringSupportChecks } from "./scoring-support-checks.ts";
-import type { AgentSnapshot, AgentState } from "./snapshot.ts";
-import { Throttle } from "./state-throttle.ts";
+import { StateReportThrottle } from "./state-report-throttle.ts";
 
 const STATE_EVERY_MS = 5_000;
 /** Gateways disconnect a node that reports its state more than twenty times a second. These limits stay below that. */
@@ -59,12 +59,12 @@ export class Agent {
   readonly #formats: FormatSupportChecks;
   readonly #scores: ScoringSupportChecks;
   readonly #tally: JobCounters;
-  readonly #report: Throttle;
+  readonly #report: StateReportThrottle;
   readonly #turnEnd: EventLoopTurnQueue;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
   /** What the engine offers now (models, slots), limited to the models that the host elected (chose). */
-  #now: Availability;
+  #now: EngineAvailability;
   #linkState: Exclude<AgentState, "draining"> = "connecting";
   #notifyDue = false;
   #stopWatching: (() => void) | undefined;
@@ -75,7 +75,7 @@ export class Agent {
     const { node, clock, log, engine } = options;
     this.#now = this.#elected({ models: engine.models, slots: engine.slots });
     this.#tally = new JobCounters(clock);
-    this.#report = new Throttle(clock, STATE_THROTTLE, () => this.#publishState());
+    this.#report = new StateReportThrottle(clock, STATE_THROTTLE, () => this.#publishState());
     this.#turnEnd = new EventLoopTurnQueue(clock);
     const publish = (gateway: string, bytes: Uint8Array): void =>
       this.#link.publish(gatewaySubject(gateway, node), bytes);
@@ -186,7 +186,7 @@ export class Agent {
     return new Promise((resolve) => this.#idlers.add(resolve));
   }
 
-  #engineChanged(now: Availability): void {
+  #engineChanged(now: EngineAvailability): void {
     const before = this.#now;
     this.#now = this.#elected(now);
     const { models, slots, slotsMax } = this.#now;
@@ -206,7 +206,7 @@ export class Agent {
   }
 
   /** Limits the engine's offer to the elected models. If none of them is reachable, the node announces no slots. */
-  #elected({ models, ...room }: Availability): Availability {
+  #elected({ models, ...room }: EngineAvailability): EngineAvailability {
     const served = this.#options.models.filter((model) => models.includes(model));
     return served.length === 0 ? { models: served, slots: 0 } : { models: served, ...room };
   }

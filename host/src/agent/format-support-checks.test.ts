@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import pino from "pino";
 import { waitOneTurn } from "../clock.ts";
-import { type Availability, type Engine, EngineError, type GenerationJob } from "../engines/engine.ts";
+import { type Engine, type EngineAvailability, EngineError, type GenerationJob } from "../engines/engine.ts";
 import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
@@ -14,7 +14,7 @@ const format = { type: "json_object" as const };
 /** A node whose engine enforces output formats for one of two models and can become unreachable. */
 function harness() {
   const clock = new ManualClock();
-  const state = { checked: [] as string[], jobs: [] as GenerationJob[], watcher: (_now: Availability) => {} };
+  const state = { checked: [] as string[], jobs: [] as GenerationJob[], watcher: (_now: EngineAvailability) => {} };
   const scripted = scriptedEngine({ models: MODELS, slots: 8, clock });
   const engine: Engine = {
     ...scripted,

@@ -5,7 +5,7 @@
  * (job-writer.ts). Acceptances and `done` are sent at the end of the turn with queued messages, in one write. Other
  * messages about jobs are sent at once.
  */
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/frame-limits.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";

@@ -1,7 +1,7 @@
 /** The agent must survive any input from a gateway or the plane, use bounded memory, and serve the next valid job. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES, JOB_PIECES_MAX } from "@tollgate/protocol/frame-limits.ts";
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import { splitJob } from "@tollgate/protocol/job-splitting.ts";

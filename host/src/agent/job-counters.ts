@@ -1,7 +1,7 @@
 /** Counts jobs and output characters for the live screen, without storing text. */
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
-import type { RunningJob } from "./snapshot.ts";
+import type { RunningJob } from "./agent-snapshot.ts";
 
 const WINDOW_SECONDS = 10;
 /** The usual ratio for English and code. It is only used on the live screen; the gateway counts exactly. */

@@ -4,11 +4,11 @@
  * node that is not in good standing (such as one on probation), and try another node if the acceptance is late. A job
  * holds its slot from its first frame until the engine has released it.
  */
-import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/frame-codec.ts";
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
 import { JobJoiner } from "@tollgate/protocol/job-splitting.ts";
 import type { Clock } from "../clock.ts";
-import type { Availability, Engine, EngineJob } from "../engines/engine.ts";
+import type { Engine, EngineAvailability, EngineJob } from "../engines/engine.ts";
 import { describeWithoutMessage, type Log } from "../log.ts";
 import type { FrameOutbox } from "./frame-outbox.ts";
 import { IncompleteJobMessages } from "./incomplete-job-messages.ts";
@@ -26,7 +26,7 @@ const COMPLAIN_EVERY_MS = 1_000;
 interface JobIntakeOptions {
   engine: Engine;
   /** The node's current models and slots. */
-  now: () => Availability;
+  now: () => EngineAvailability;
   /** Whether the model's engine has passed the format check. */
   keepsFormat: (model: string) => boolean;
   /** Whether the model's engine has passed the scoring check. */

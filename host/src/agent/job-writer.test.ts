@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame } from "@tollgate/protocol/codec.ts";
+import { decodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/frame-limits.ts";
 import type { Delta, Frame, JobHeader } from "@tollgate/protocol/frames.ts";
 import fc from "fast-check";

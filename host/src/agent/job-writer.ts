@@ -2,7 +2,7 @@
  * Writes the frames of one job: numbers its output, adds each token's time if the gateway asks for it, limits frame
  * sizes, and sends nothing after `done`, `failed` or `discard`.
  */
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import {
   DELTA_TEXT_BYTES_MAX,
   FAILURE_MESSAGE_CHARS_MAX,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sendJson } from "../testing/stub-http.ts";
-import { earnings } from "./earnings.ts";
+import { earningsCommand } from "./earnings.ts";
 import { parseDayOrTime } from "./parse-arguments.ts";
 import { makeLoggedInHarness } from "./testing/command-harness.ts";
 import { STUB_NODE_ID, type StubGateway } from "./testing/stub-gateway.ts";
@@ -40,7 +40,7 @@ function serve(gateway: StubGateway, rows: object[]): void {
 test("earnings prints the balance and the latest requests with exact amounts", async (t) => {
   const { run, terminal, gateway } = await makeLoggedInHarness(t);
   serve(gateway, [row(1), row(2, "0.000001")]);
-  assert.equal(await run(earnings), 0);
+  assert.equal(await run(earningsCommand), 0);
   assert.deepEqual(terminal.lines, [
     "today     $0.00025",
     "earned    $1.50",
@@ -71,7 +71,7 @@ test("earnings prints held-back, set-off and own-request amounts only if they ar
       data: [],
       next_cursor: null,
     });
-  await run(earnings);
+  await run(earningsCommand);
   assert.deepEqual(terminal.lines.slice(1, 4), [
     "earned    $1.50, $0.25 from your own requests",
     "paid out  $1.00",
@@ -82,13 +82,13 @@ test("earnings prints held-back, set-off and own-request amounts only if they ar
 test("earnings handles an account without requests, and an account with more requests than it prints", async (t) => {
   const { run, terminal, gateway } = await makeLoggedInHarness(t);
   serve(gateway, []);
-  await run(earnings);
+  await run(earningsCommand);
   assert.equal(terminal.lines.at(-1), "no request has earned anything in this period");
   serve(
     gateway,
     Array.from({ length: 30 }, (_, i) => row(i)),
   );
-  await run(earnings, "--limit", "3");
+  await run(earningsCommand, "--limit", "3");
   assert.equal(terminal.lines.at(-1), "3 requests, $0.0294912; --limit N shows more, --csv shows all");
 });
 
@@ -98,7 +98,10 @@ test("earnings --csv fetches every page, filtered by period and node", async (t)
     gateway,
     Array.from({ length: 250 }, (_, i) => row(i)),
   );
-  assert.equal(await run(earnings, "--csv", "--from", "2026-11-01", "--to", "2026-11-30", "--node", STUB_NODE_ID), 0);
+  assert.equal(
+    await run(earningsCommand, "--csv", "--from", "2026-11-01", "--to", "2026-11-30", "--node", STUB_NODE_ID),
+    0,
+  );
   assert.equal(terminal.lines.length, 251);
   assert.equal(
     terminal.lines[0],
@@ -127,7 +130,7 @@ test("earnings lists withheld shares with their request and reason", async (t) =
     { ...released, explanation: "The node failed a \u001b[2Jspot check." },
   ];
   gateway.answers["GET /withheld"] = { object: "list", data, next_cursor: null };
-  assert.equal(await run(earnings), 0);
+  assert.equal(await run(earningsCommand), 0);
   assert.deepEqual(terminal.lines.slice(4, 9), [
     "withheld  $0.0007",
     "",
@@ -142,7 +145,7 @@ test("earnings --json returns the balance and every request, also those beyond t
   const { run, terminal, gateway } = await makeLoggedInHarness(t);
   const rows = Array.from({ length: 101 }, (_, i) => row(i));
   serve(gateway, rows);
-  await run(earnings, "--json");
+  await run(earningsCommand, "--json");
   assert.deepEqual(terminal.json(), {
     balance: BALANCE,
     today_micro: "250.000000",
@@ -163,7 +166,7 @@ test("earnings names the flag that contains a mistake", async (t) => {
     [["--node", "box"], /^--node/],
   ];
   for (const [args, line] of cases) {
-    const { message, exitCode } = await fails(earnings, ...args);
+    const { message, exitCode } = await fails(earningsCommand, ...args);
     assert.match(message, line);
     assert.equal(exitCode, 2);
   }

@@ -12,8 +12,8 @@ import {
   formatUtcTime,
   sumMicro,
 } from "./format-values.ts";
-import type { ActivityRange, EarningsQuery, GatewayClient } from "./gateway/client.ts";
 import type { Earning, EarningsPage, HostActivity, WithheldShare } from "./gateway/gateway-answers.ts";
+import type { ActivityRange, EarningsQuery, GatewayClient } from "./gateway/gateway-client.ts";
 import { chooseNodeId, type LoginSession, openLoginSession } from "./login-session.ts";
 import { parseDayOrTime, parseWholeNumber } from "./parse-arguments.ts";
 import { RANGE_LABELS, RANGES } from "./range-flag.ts";
@@ -22,7 +22,7 @@ const SHOWN = 20;
 const LIMIT_MAX = 1_000_000;
 const PAGE_MAX = 100;
 
-export const earnings: Command = {
+export const earningsCommand: Command = {
   help: "show your earnings and the requests that they come from",
   flags: {
     from: {

@@ -1,5 +1,5 @@
 /** Messages for the errors that only tollgate-host has: what is wrong, and what to do next. */
-import { type CommandFailure, type ExplainError, explainFailure } from "@tollgate/terminal/failure.ts";
+import { type CommandFailure, type ExplainError, explainFailure } from "@tollgate/terminal/explain-failure.ts";
 import { LLAMA_CPP_PACKAGE, LlamaCppMissingError } from "../engines/llama-cpp/load-llama-cpp.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call-gateway.ts";
 

@@ -11,7 +11,7 @@ import { NODE_FLAG, parseWholeNumber } from "./parse-arguments.ts";
 const SHOWN = 20;
 const LIMIT_MAX = 100;
 
-export const jobs: Command = {
+export const jobsCommand: Command = {
   help: "list the node's jobs and how each ended",
   flags: {
     ...NODE_FLAG,

@@ -12,7 +12,7 @@ import {
   writePrivateFile,
 } from "@tollgate/terminal/private-file.ts";
 import { z } from "zod";
-import { parseJson } from "../response-body.ts";
+import { parseJson } from "../read-response-body.ts";
 import { ENGINES, type EngineSettings, type StoredSettings } from "./flags.ts";
 
 const FILE = "host.json";

@@ -2,7 +2,7 @@
 
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { CommandContext } from "./command.ts";
-import { type GatewayClient, gatewayClient } from "./gateway/client.ts";
+import { type GatewayClient, gatewayClient } from "./gateway/gateway-client.ts";
 import type { Login } from "./login-file.ts";
 
 export interface LoginSession {

@@ -3,15 +3,15 @@ import { stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
 import { unusedAddress } from "../testing/stub-http.ts";
-import { isUnencrypted, login } from "./login.ts";
-import { logout } from "./logout.ts";
+import { isUnencrypted, loginCommand } from "./login.ts";
+import { logoutCommand } from "./logout.ts";
 import { commandHarness, makeLoggedInHarness } from "./testing/command-harness.ts";
 import { STUB_HOST_TOKEN, STUB_NODE_ID, stubGateway } from "./testing/stub-gateway.ts";
 
 test("login checks a token from standard input and stores it readable only by its owner", async (t) => {
   const gateway = await stubGateway(t);
   const { run, terminal, logins } = await commandHarness(t, { input: `${STUB_HOST_TOKEN}\n` });
-  assert.equal(await run(login, "--gateway", `${gateway.url}/v1/`, "--token", "-"), 0);
+  assert.equal(await run(loginCommand, "--gateway", `${gateway.url}/v1/`, "--token", "-"), 0);
   assert.deepEqual(gateway.calls, ["GET /nodes"]);
   assert.deepEqual(await logins.read(), { gateway: gateway.url, token: STUB_HOST_TOKEN });
   assert.equal((await stat(logins.path)).mode & 0o777, 0o600);
@@ -26,7 +26,7 @@ test("login checks a token from standard input and stores it readable only by it
 test("login asks for the token without showing the typed text", async (t) => {
   const gateway = await stubGateway(t);
   const { run, terminal, logins } = await commandHarness(t, { answers: [gateway.url, STUB_HOST_TOKEN] });
-  assert.equal(await run(login), 0);
+  assert.equal(await run(loginCommand), 0);
   assert.deepEqual(
     terminal.questions.map(({ hidden }) => hidden),
     [false, true],
@@ -36,21 +36,21 @@ test("login asks for the token without showing the typed text", async (t) => {
 
 test("login keeps the stored gateway address if the user enters none", async (t) => {
   const { run, gateway, logins } = await makeLoggedInHarness(t, { answers: ["", STUB_HOST_TOKEN] });
-  assert.equal(await run(login), 0);
+  assert.equal(await run(loginCommand), 0);
   assert.equal((await logins.read())?.gateway, gateway.url);
 });
 
 test("login accepts the token from the environment, and prints JSON with --json", async (t) => {
   const gateway = await stubGateway(t);
   const { run, terminal } = await commandHarness(t, { context: { env: { TOLLGATE_HOST_TOKEN: STUB_HOST_TOKEN } } });
-  assert.equal(await run(login, "--gateway", gateway.url, "--json"), 0);
+  assert.equal(await run(loginCommand, "--gateway", gateway.url, "--json"), 0);
   assert.deepEqual(terminal.json(), { gateway: gateway.url, nodes: 1, node: null });
 });
 
 test("login keeps the stored node with its engine and models while the account has that node, and removes them otherwise", async (t) => {
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { run, gateway, logins } = await makeLoggedInHarness(t, { input: STUB_HOST_TOKEN, login: { serving } });
-  await run(login, "--token", "-", "--gateway", gateway.url);
+  await run(loginCommand, "--token", "-", "--gateway", gateway.url);
   assert.deepEqual(await logins.read(), {
     gateway: gateway.url,
     token: STUB_HOST_TOKEN,
@@ -59,7 +59,7 @@ test("login keeps the stored node with its engine and models while the account h
   });
   gateway.answers["GET /nodes"] = { data: [] };
   const again = await commandHarness(t, { input: STUB_HOST_TOKEN, context: { logins } });
-  await again.run(login, "--token", "-", "--gateway", gateway.url);
+  await again.run(loginCommand, "--token", "-", "--gateway", gateway.url);
   assert.deepEqual(await logins.read(), { gateway: gateway.url, token: STUB_HOST_TOKEN });
 });
 
@@ -75,7 +75,7 @@ test("login reports a problem without repeating the token, and stores nothing", 
   ];
   for (const [input, args, line, exitCode] of cases) {
     const { fails, logins, terminal } = await commandHarness(t, { input });
-    const report = await fails(login, ...args, "--token", "-");
+    const report = await fails(loginCommand, ...args, "--token", "-");
     assert.match(report.message, line);
     assert.equal(report.exitCode, exitCode);
     assert.ok(report.next);
@@ -89,7 +89,7 @@ test("login replaces a damaged login file", async (t) => {
   const { run, logins } = await commandHarness(t, { input: STUB_HOST_TOKEN });
   await logins.write({ gateway: gateway.url, token: STUB_HOST_TOKEN });
   await writeFile(logins.path, "{");
-  assert.equal(await run(login, "--gateway", gateway.url, "--token", "-"), 0);
+  assert.equal(await run(loginCommand, "--gateway", gateway.url, "--token", "-"), 0);
   assert.equal((await logins.read())?.token, STUB_HOST_TOKEN);
 });
 
@@ -102,9 +102,9 @@ test("a gateway address counts as unencrypted if the token would cross the netwo
 
 test("logout removes the login file and warns that the token still works", async (t) => {
   const { run, terminal, logins } = await makeLoggedInHarness(t);
-  assert.equal(await run(logout), 0);
+  assert.equal(await run(logoutCommand), 0);
   assert.match(terminal.text, /^removed .*\nthe token is still valid/);
   assert.equal(await logins.read(), undefined);
-  assert.equal(await run(logout, "--json"), 0);
+  assert.equal(await run(logoutCommand, "--json"), 0);
   assert.equal(terminal.lines.at(-1), '{\n  "removed": false\n}');
 });

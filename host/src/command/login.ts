@@ -5,13 +5,13 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCounted } from "./format-values.ts";
 import { normalizeGatewayAddress } from "./gateway/call-gateway.ts";
-import { gatewayClient } from "./gateway/client.ts";
+import { gatewayClient } from "./gateway/gateway-client.ts";
 import type { Login, LoginFile } from "./login-file.ts";
 import { isHostToken, isHttpUrl, isLoopback } from "./parse-arguments.ts";
 
 const LOCAL_GATEWAY = "http://127.0.0.1:8080";
 
-export const login: Command = {
+export const loginCommand: Command = {
   help: "store the gateway's address and a host token on this machine",
   flags: {
     gateway: { value: "URL", help: "the gateway's address or base URL, such as https://gateway.example" },

@@ -3,7 +3,7 @@
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 
-export const logout: Command = {
+export const logoutCommand: Command = {
   help: "remove the stored login from this machine",
   more: [
     "The token itself stays valid until you revoke it in the console. The node stays registered: log in again with the same name to use it.",

@@ -6,7 +6,7 @@ import { formatCount, formatCounted, formatDollarColumn } from "./format-values.
 import type { Market } from "./gateway/gateway-answers.ts";
 import { chooseNodeId, openLoginSession } from "./login-session.ts";
 
-export const market: Command = {
+export const marketCommand: Command = {
   help: "show what each model could earn",
   flags: {
     node: {

@@ -1,11 +1,11 @@
 /** Commands that show a node's past jobs and earnings, and commands that rename or retire a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { earnings } from "./earnings.ts";
-import { jobs } from "./jobs.ts";
-import { market } from "./market.ts";
-import { rename, retire } from "./rename-and-retire.ts";
-import { status } from "./status.ts";
+import { earningsCommand } from "./earnings.ts";
+import { jobsCommand } from "./jobs.ts";
+import { marketCommand } from "./market.ts";
+import { renameCommand, retireCommand } from "./rename-and-retire.ts";
+import { statusCommand } from "./status.ts";
 import { makeLoggedInHarness } from "./testing/command-harness.ts";
 import { answerWithRefusal, STUB_NODE, STUB_NODE_ID } from "./testing/stub-gateway.ts";
 
@@ -44,7 +44,7 @@ test("status shows the machine with its GPU memory, and the node's usage", async
   const { run, terminal, gateway } = await makeLoggedInHarness(t);
   gateway.answers[`GET /nodes/${STUB_NODE_ID}`] = { ...STUB_NODE, hardware: HARDWARE };
   gateway.answers[`GET /nodes/${STUB_NODE_ID}/insight`] = INSIGHT;
-  assert.equal(await run(status, "--range", "24h"), 0);
+  assert.equal(await run(statusCommand, "--range", "24h"), 0);
   assert.deepEqual(terminal.lines.slice(2, -1), [
     "slots     1 of 4 busy",
     "machine   EPYC [2J 9354, 32 cores, 128 GiB of memory",
@@ -58,7 +58,7 @@ test("status shows the machine with its GPU memory, and the node's usage", async
     "failures  1 in the last 12 jobs (5 in 20 quarantine a node)",
   ]);
   gateway.answers[`GET /nodes/${STUB_NODE_ID}`] = { ...STUB_NODE, hardware: { gpus: "many", cores: -1, cpu: 7 } };
-  await run(status, "--json");
+  await run(statusCommand, "--json");
   assert.deepEqual(JSON.parse(terminal.lines.slice(13).join("\n")).insight, { range: "24h", total: TOTAL });
 });
 
@@ -66,7 +66,7 @@ test("status --all shows the figures of each node and their total", async (t) =>
   const { run, terminal, gateway, fails } = await makeLoggedInHarness(t);
   gateway.answers["GET /nodes"] = { data: [STUB_NODE, { ...STUB_NODE, id: "node_2", name: "other" }] };
   gateway.answers["GET /insight"] = HOST_INSIGHT;
-  await run(status, "--all", "--range", "7d");
+  await run(statusCommand, "--all", "--range", "7d");
   assert.deepEqual(terminal.lines.slice(2), [
     "",
     "in the last 7 days   use  connected  requests  failed  first token  tokens/s        earned",
@@ -75,15 +75,18 @@ test("status --all shows the figures of each node and their total", async (t) =>
     "all                 42 %      100 %     1,204   0.7 %       181 ms      41.5  $0.003877615",
   ]);
   assert.equal(gateway.calls.at(-1), "GET /insight?range=7d");
-  assert.deepEqual((await fails(status, "--range", "2d")).message, "--range must be one of 1h, 6h, 24h, 7d, 30d, 90d");
+  assert.deepEqual(
+    (await fails(statusCommand, "--range", "2d")).message,
+    "--range must be one of 1h, 6h, 24h, 7d, 30d, 90d",
+  );
 });
 
 test("earnings shows a chart over time and sums by node, but not with an older gateway", async (t) => {
   const { run, terminal, gateway, fails } = await makeLoggedInHarness(t);
-  assert.match((await fails(earnings, "--range", "24h")).message, /older than tollgate-host/);
+  assert.match((await fails(earningsCommand, "--range", "24h")).message, /older than tollgate-host/);
   gateway.answers["GET /nodes"] = { data: [STUB_NODE, { ...STUB_NODE, id: "node_2", name: "other" }] };
   gateway.answers["GET /insight"] = HOST_INSIGHT;
-  await run(earnings, "--range", "24h");
+  await run(earningsCommand, "--range", "24h");
   assert.deepEqual(terminal.lines, [
     "hour (UTC)              earned",
     "2026-11-15 06:00  $0.003877600",
@@ -95,7 +98,7 @@ test("earnings shows a chart over time and sums by node, but not with an older g
     "",
     "1,204 requests in the last 24 hours, earned $0.003877615",
   ]);
-  assert.equal((await fails(earnings, "--range", "24h", "--csv")).exitCode, 2);
+  assert.equal((await fails(earningsCommand, "--range", "24h", "--csv")).exitCode, 2);
 });
 
 test("jobs lists a node's jobs, with the reasons of failures", async (t) => {
@@ -110,7 +113,7 @@ test("jobs lists a node's jobs, with the reasons of failures", async (t) => {
     ...{ ttft_ms: null, earned_micro: "0.000000" },
   };
   gateway.answers[`GET /nodes/${STUB_NODE_ID}/jobs`] = { data: [job, failed], next_cursor: "more" };
-  assert.equal(await run(jobs, "--model", "tiny-3b"), 0);
+  assert.equal(await run(jobsCommand, "--model", "tiny-3b"), 0);
   assert.deepEqual(terminal.lines, [
     "finished (UTC)       request  model    prompt  output  first token   took      earned  outcome",
     "2026-11-15 06:50:22  req_1    tiny-3b   1,200     100       180 ms  1.2 s  $0.0098304  ok",
@@ -135,7 +138,7 @@ test("market estimates earnings with this node's own speed if it is known", asyn
   };
   const never = { ...others, model: "embed-m3", speed: null, slot_hour_micro: null, node_hour_micro: null };
   gateway.answers["GET /market"] = { object: "list", data: [row, others, never], share_percent: 70, slots: 4 };
-  assert.equal(await run(market), 0);
+  assert.equal(await run(marketCommand), 0);
   assert.deepEqual(terminal.lines.slice(0, 4), [
     "  model      used/h  busy            tokens/s in + out         slot/h      node/h   mean/h",
     "* tiny-3b   120,000  4 of 4, 2 wait  61.2 + 38.4           $0.0069552  $0.0278208    –",
@@ -148,30 +151,30 @@ test("market estimates earnings with this node's own speed if it is known", asyn
 test("rename stores the new name, and refuses a name that is taken", async (t) => {
   const { run, fails, logins, gateway, terminal } = await makeLoggedInHarness(t);
   gateway.answers[`PATCH /nodes/${STUB_NODE_ID}`] = { ...STUB_NODE, name: "barn" };
-  assert.equal(await run(rename, "--name", "barn"), 0);
+  assert.equal(await run(renameCommand, "--name", "barn"), 0);
   assert.deepEqual(gateway.bodies, [{ name: "barn" }]);
   assert.equal((await logins.read())?.node?.name, "barn");
   assert.deepEqual(terminal.lines, [`${STUB_NODE_ID} is now named barn`]);
-  assert.equal((await fails(rename)).exitCode, 2);
+  assert.equal((await fails(renameCommand)).exitCode, 2);
   gateway.answers[`PATCH /nodes/${STUB_NODE_ID}`] = answerWithRefusal(409, "node_name_taken", "Another node has it.");
-  assert.match((await fails(rename, "--name", "shed")).next ?? "", /status --all/);
+  assert.match((await fails(renameCommand, "--name", "shed")).next ?? "", /status --all/);
 });
 
 test("retire asks for confirmation first and removes the node from this machine", async (t) => {
   const { run, fails, logins, gateway, terminal } = await makeLoggedInHarness(t);
   gateway.answers[`POST /nodes/${STUB_NODE_ID}/retire`] = { ...STUB_NODE, state: "retired" };
   assert.deepEqual(
-    (await fails(retire)).message,
+    (await fails(retireCommand)).message,
     "--yes is missing: standard input is not a terminal, so the command cannot ask",
   );
-  assert.equal(await run(retire, "--yes"), 0);
+  assert.equal(await run(retireCommand, "--yes"), 0);
   assert.match(terminal.lines[0] ?? "", /\(box\) is retired: requests in flight finish/);
   assert.equal((await logins.read())?.node, undefined);
 });
 
 test("a command that asks for confirmation changes nothing unless the answer is yes", async (t) => {
   const { run, gateway, terminal } = await makeLoggedInHarness(t, { answers: ["n"] });
-  assert.equal(await run(retire), 1);
+  assert.equal(await run(retireCommand), 1);
   assert.ok(!gateway.calls.some((call) => call.includes("retire")));
   assert.deepEqual(terminal.remarks, ["nothing was changed"]);
 });

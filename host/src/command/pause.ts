@@ -2,7 +2,7 @@
 
 import { sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import { type Command, printResult } from "./command.ts";
-import type { GatewayClient } from "./gateway/client.ts";
+import type { GatewayClient } from "./gateway/gateway-client.ts";
 import { chooseNodeId, openLoginSession } from "./login-session.ts";
 import { NODE_FLAG } from "./parse-arguments.ts";
 
@@ -32,5 +32,5 @@ const command = (move: Move, what: string): Command => ({
   },
 });
 
-export const pause = command("pause", "stop sending new requests to the node");
-export const resume = command("resume", "resume sending new requests to the node");
+export const pauseCommand = command("pause", "stop sending new requests to the node");
+export const resumeCommand = command("resume", "resume sending new requests to the node");

@@ -1,5 +1,5 @@
 /** The `--range` flag: the period that figures cover. */
-import type { ActivityRange } from "./gateway/client.ts";
+import type { ActivityRange } from "./gateway/gateway-client.ts";
 
 export const RANGE_LABELS: Record<ActivityRange, string> = {
   "1h": "the last hour",

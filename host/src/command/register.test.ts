@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { register } from "./register.ts";
+import { registerCommand } from "./register.ts";
 import { commandHarness, makeLoggedInHarness } from "./testing/command-harness.ts";
 import { fakeMachine } from "./testing/fake-machine.ts";
 import { STUB_HOST_TOKEN, STUB_NODE, STUB_NODE_ID } from "./testing/stub-gateway.ts";
@@ -15,7 +15,7 @@ test("register sends the machine's hardware and engines, and stores the node", a
     engines: [ollama as never],
     login: { node: { id: "node_old", name: "old" }, serving: { engine: "demo", models: ["tiny-3b"] } },
   });
-  assert.equal(await run(register), 0);
+  assert.equal(await run(registerCommand), 0);
   assert.deepEqual(gateway.bodies, [
     {
       name: "box",
@@ -51,7 +51,7 @@ test("register with a known name finds the same node and keeps its settings", as
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
   const { run, terminal, gateway, logins } = await makeLoggedInHarness(t, { login: { serving } });
   gateway.answers["POST /nodes"] = STUB_NODE;
-  assert.equal(await run(register, "--name", "box", "--json"), 0);
+  assert.equal(await run(registerCommand, "--name", "box", "--json"), 0);
   assert.deepEqual((await logins.read())?.serving, serving);
   const report = terminal.json<{ node: string; gpus: unknown[] }>();
   assert.equal(report.node, STUB_NODE_ID);
@@ -61,10 +61,10 @@ test("register with a known name finds the same node and keeps its settings", as
 test("register names the next step if the name is a retired node's or no login exists, and refuses an empty name", async (t) => {
   const { fails, gateway } = await makeLoggedInHarness(t);
   gateway.answers["POST /nodes"] = { ...STUB_NODE, state: "retired" };
-  assert.match((await fails(register)).next ?? "", /--name ANOTHER/);
-  assert.deepEqual((await fails(register, "--name", " ")).exitCode, 2);
+  assert.match((await fails(registerCommand)).next ?? "", /--name ANOTHER/);
+  assert.deepEqual((await fails(registerCommand, "--name", " ")).exitCode, 2);
   const nobody = await commandHarness(t);
-  assert.deepEqual(await nobody.fails(register), {
+  assert.deepEqual(await nobody.fails(registerCommand), {
     message: "this machine is not logged in",
     next: "tollgate-host login",
     code: undefined,

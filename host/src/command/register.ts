@@ -8,7 +8,7 @@ import { openLoginSession } from "./login-session.ts";
 import { describeHardware, findHardware, hardwareReport } from "./machine/hardware.ts";
 import { parseNodeName } from "./parse-arguments.ts";
 
-export const register: Command = {
+export const registerCommand: Command = {
   help: "make this machine a node of your account",
   flags: { name: { value: "NAME", help: "the node's name (default: this machine's host name)" } },
   more: [

@@ -5,7 +5,7 @@ import { type Command, type CommandContext, printResult } from "./command.ts";
 import { chooseNodeId, openLoginSession } from "./login-session.ts";
 import { NODE_FLAG, parseNodeName } from "./parse-arguments.ts";
 
-export const rename: Command = {
+export const renameCommand: Command = {
   help: "change the node's name",
   flags: {
     name: { value: "NAME", required: true, help: "the new name; no other node of your account may have it" },
@@ -28,7 +28,7 @@ export const rename: Command = {
   },
 };
 
-export const retire: Command = {
+export const retireCommand: Command = {
   help: "take the node out of service permanently",
   flags: { ...NODE_FLAG, yes: { help: "do not ask for confirmation" } },
   more: [

@@ -14,7 +14,6 @@ import {
   formatPerSecond,
   REDUCED_SLOTS_REASON,
 } from "./format-values.ts";
-import type { ActivityRange } from "./gateway/client.ts";
 import type {
   ActivityTotal,
   HostActivity,
@@ -23,6 +22,7 @@ import type {
   Probation,
   Quarantine,
 } from "./gateway/gateway-answers.ts";
+import type { ActivityRange } from "./gateway/gateway-client.ts";
 import { chooseNodeId, openLoginSession } from "./login-session.ts";
 import { formatReportedHardware } from "./machine/reported-hardware.ts";
 import { NODE_FLAG } from "./parse-arguments.ts";
@@ -34,7 +34,7 @@ import {
 } from "./quarantine-texts.ts";
 import { RANGE_LABELS, RANGES } from "./range-flag.ts";
 
-export const status: Command = {
+export const statusCommand: Command = {
   help: "show the node's state, its speed and its work today",
   flags: {
     ...NODE_FLAG,

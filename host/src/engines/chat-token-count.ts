@@ -1,6 +1,6 @@
 /** Gets an HTTP engine's own token count of a chat, by sending the chat to the engine as a job would. */
 import { z } from "zod";
-import { parseJson } from "../response-body.ts";
+import { parseJson } from "../read-response-body.ts";
 import type { ChatMessage } from "./engine.ts";
 import type { EngineHttp } from "./engine-http.ts";
 import { findContextTokens } from "./model-requirements.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { systemClock } from "../clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { compositeEngine } from "./composite-engine.ts";
-import type { Availability, Engine } from "./engine.ts";
+import type { Engine, EngineAvailability } from "./engine.ts";
 import { scriptedEngine } from "./scripted-engine.ts";
 
 const never = new AbortController().signal;
@@ -42,7 +42,7 @@ test("a composite engine routes generations and embeddings to the engines that h
 });
 
 test("a composite engine removes the models and slots of an unreachable engine, and restores them later", () => {
-  let change: (now: Availability) => void = () => {};
+  let change: (now: EngineAvailability) => void = () => {};
   const away: Engine = {
     ...named("a", ["tiny-3b", "embed-m3"], 2),
     watch(changed) {
@@ -53,7 +53,7 @@ test("a composite engine removes the models and slots of an unreachable engine, 
     },
   };
   const both = compositeEngine([away, named("b", ["mid-14b"], 1)]);
-  const seen: Availability[] = [];
+  const seen: EngineAvailability[] = [];
   const stop = both.watch?.((now) => seen.push(now));
   change({ models: [], slots: 0 });
   assert.equal(both.refuses?.(chatJob("hi")), true);

@@ -1,11 +1,11 @@
 /** Combines several engines into one. Each model is served by the first engine that has it. */
-import type { Availability, Engine } from "./engine.ts";
+import type { Engine, EngineAvailability } from "./engine.ts";
 
 interface Member {
   engine: Engine;
   /** The models that this engine serves: those that no earlier engine has. */
   models: string[];
-  now: Availability;
+  now: EngineAvailability;
   running: number;
 }
 
@@ -22,7 +22,7 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
     if (member === undefined) throw new Error(`no engine serves ${model}`);
     return member;
   };
-  const together = (): Availability => ({
+  const together = (): EngineAvailability => ({
     models: members.flatMap(({ models, now }) => models.filter((model) => now.models.includes(model))),
     slots: members.reduce((sum, { now }) => sum + now.slots, 0),
     ...(members.some(({ now }) => now.slotsMax !== undefined) && {

@@ -99,8 +99,7 @@ export function describeSearchedAddresses(
 export const explainAbsenceAtGivenAddress = (
   url: string,
   apiKey: string | undefined,
-  clock?: Clock,
-): Promise<EngineAbsence | undefined> => explainAbsenceAt(url, { apiKey, probeMs: NAMED_TIMEOUT_MS, clock });
+): Promise<EngineAbsence | undefined> => explainAbsenceAt(url, { apiKey, probeMs: NAMED_TIMEOUT_MS });
 
 /** Identifies the engine at a given address. Undefined if no engine answers. */
 export async function identifyEngine(

@@ -6,7 +6,7 @@ import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { createVllmStub } from "../testing/engines/vllm.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { stubServer, unusedAddress } from "../testing/stub-http.ts";
-import type { Availability } from "./engine.ts";
+import type { EngineAvailability } from "./engine.ts";
 import { EngineHealth } from "./engine-health.ts";
 import { EngineHttp } from "./engine-http.ts";
 import { llamaServerProfile } from "./profiles/llama-server.ts";
@@ -21,7 +21,7 @@ function harness(
   const clock = new ManualClock();
   /** Times the health requests. Answers are late only if the test advances this clock. */
   const httpClock = new ManualClock();
-  const seen: Availability[] = [];
+  const seen: EngineAvailability[] = [];
   const health = new EngineHealth({
     http: new EngineHttp({ url, clock: httpClock }),
     profile: llamaServerProfile,

@@ -4,7 +4,7 @@
  * serves again afterwards. If the server answers but a model does not work, failed jobs reveal it (model-liveness.ts).
  */
 import type { Clock } from "../clock.ts";
-import type { Availability } from "./engine.ts";
+import type { EngineAvailability } from "./engine.ts";
 import type { EngineHttp } from "./engine-http.ts";
 import { ModelLiveness } from "./model-liveness.ts";
 import type { EngineProfile, EngineReport } from "./profiles/engine-profile.ts";
@@ -23,7 +23,7 @@ interface EngineHealthOptions {
   /** The engine's model names by catalogue ID. */
   names: ReadonlyMap<string, string>;
   /** The models and slots of the engine when it was found. */
-  first: Availability;
+  first: EngineAvailability;
   /**
    * The models that the engine listed when it was found. A model that it never listed counts as available whenever the
    * engine is.
@@ -38,10 +38,10 @@ interface EngineHealthOptions {
 
 export class EngineHealth {
   readonly #options: EngineHealthOptions;
-  readonly #listeners = new Set<(now: Availability) => void>();
+  readonly #listeners = new Set<(now: EngineAvailability) => void>();
   readonly #listed: ReadonlySet<string>;
   readonly #doubts: ModelLiveness;
-  #now: Availability;
+  #now: EngineAvailability;
   /** The engine's latest report. At first, the report from when it was found. */
   #facts: EngineReport | undefined;
   #crowded: { slots: number; until: number } | undefined;
@@ -64,7 +64,7 @@ export class EngineHealth {
     });
   }
 
-  watch(changed: (now: Availability) => void): () => void {
+  watch(changed: (now: EngineAvailability) => void): () => void {
     this.#listeners.add(changed);
     this.check();
     return () => {
@@ -134,7 +134,7 @@ export class EngineHealth {
     for (const changed of this.#listeners) changed(now);
   }
 
-  #availability(facts: EngineReport): Availability {
+  #availability(facts: EngineReport): EngineAvailability {
     const { names, slots, first } = this.#options;
     const there = new Set(facts.models.map(({ name }) => name));
     const held = [...names].filter(([, name]) => there.has(name) || !this.#listed.has(name)).map(([id]) => id);

@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
-import { parseJson, readText } from "../response-body.ts";
+import { parseJson, readText } from "../read-response-body.ts";
 import { EngineError } from "./engine.ts";
 import { JobConnections, type JobRequest, type ReaderDemand } from "./job-connections.ts";
 

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
-import type { Availability, Engine, GenerationJob, OutputSink } from "./engine.ts";
+import type { Engine, EngineAvailability, GenerationJob, OutputSink } from "./engine.ts";
 import { limitEngineLoad } from "./engine-load-limit.ts";
 
 /** An engine whose words and job endings the test triggers. */
 class HandMovedEngine {
   readonly jobs: { job: GenerationJob; sink: OutputSink; end: () => void }[] = [];
-  changed: (now: Availability) => void = () => {};
+  changed: (now: EngineAvailability) => void = () => {};
   readonly engine: Engine;
 
   constructor(slots: number) {
@@ -41,7 +41,7 @@ function open(slots: number) {
   const clock = new ManualClock();
   const inner = new HandMovedEngine(slots);
   const engine = limitEngineLoad(inner.engine, clock);
-  const told: Availability[] = [];
+  const told: EngineAvailability[] = [];
   const stop = engine.watch?.((now) => told.push(now));
   const sinks: RecordingSink[] = [];
   const start = (count: number, signal = new AbortController().signal) =>

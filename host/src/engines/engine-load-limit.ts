@@ -4,7 +4,7 @@
  * does not suffice, the agent announces fewer slots.
  */
 import type { Clock } from "../clock.ts";
-import type { Availability, Engine, FinishReason, GenerationJob, OutputSink } from "./engine.ts";
+import type { Engine, EngineAvailability, FinishReason, GenerationJob, OutputSink } from "./engine.ts";
 import {
   initialSlotLimits,
   lowerLimitsAfterTokenGap,
@@ -46,14 +46,14 @@ export const limitEngineLoad = (engine: Engine, clock: Clock): Engine => {
 class Steady {
   readonly #engine: Engine;
   readonly #clock: Clock;
-  readonly #listeners = new Set<(now: Availability) => void>();
+  readonly #listeners = new Set<(now: EngineAvailability) => void>();
   readonly #runs = new Set<Run>();
   /** Prompts that wait to be read, with the time since which they wait. */
   readonly #waiting = new Map<() => void, number>();
   /** The highest load in each of the latest intervals. The last entry is the current interval. */
   #past: Load[] = [{ running: 0, reading: 0 }];
   #reading = 0;
-  #inner: Availability;
+  #inner: EngineAvailability;
   /** The engine's own number of slots. */
   #slotsMax: number;
   #state: SlotLimits;
@@ -69,7 +69,7 @@ class Steady {
     this.#told = engine.slots;
   }
 
-  watch(changed: (now: Availability) => void): () => void {
+  watch(changed: (now: EngineAvailability) => void): () => void {
     this.#listeners.add(changed);
     const stop = this.#engine.watch?.((now) => {
       // An unreachable engine has no slots. That does not change its capacity, so the limits stay.
@@ -105,7 +105,7 @@ class Steady {
     }
   }
 
-  get #now(): Availability {
+  get #now(): EngineAvailability {
     const { models, slots: slotsMax } = this.#inner;
     const slots = Math.min(this.#state.slots, slotsMax);
     return slots === slotsMax ? { models, slots } : { models, slots, slotsMax };

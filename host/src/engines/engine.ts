@@ -75,7 +75,7 @@ export class EngineError extends Error {
 }
 
 /** The models and slots that an engine offers now. */
-export interface Availability {
+export interface EngineAvailability {
   /** The number of jobs that the engine runs at once; 0 while it is unreachable. */
   slots: number;
   /**
@@ -98,7 +98,7 @@ export interface Engine {
    * Reports every change of the offered models and slots until the returned function is called. Until the first report,
    * `slots` and `models` apply. Only for engines that can become unreachable and return.
    */
-  watch?(changed: (now: Availability) => void): () => void;
+  watch?(changed: (now: EngineAvailability) => void): () => void;
   /**
    * The model's token IDs for a text, without added tokens. Undefined if the engine does not report them. Not used for
    * billing, but to test whether this engine and the gateway count the same tokens.

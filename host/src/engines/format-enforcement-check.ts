@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
-import { parseJson } from "../response-body.ts";
+import { parseJson } from "../read-response-body.ts";
 import { type Engine, EngineError, type GenerationJob, type OutputSink } from "./engine.ts";
 import { THINKING_MODELS } from "./model-names.ts";
 

@@ -1,7 +1,7 @@
 /** Tests the network faults of the scripted engine with a complete agent, from a gateway's point of view. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/frame-codec.ts";
 import { connectToNats } from "../agent/connect-to-nats.ts";
 import { waitOneTurn } from "../clock.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";

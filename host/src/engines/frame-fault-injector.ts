@@ -3,7 +3,7 @@
  * scripted engine chooses the fault and the amount of output before it. The engine port and the agent thus need no code
  * for broken frames.
  */
-import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import type { PlaneConnection, PlaneDialer } from "../agent/plane-connection.ts";
 

@@ -13,12 +13,12 @@ import {
 } from "./engine.ts";
 import { type EngineHttp, EngineOverloaded, EngineRefused, type ServerLiveness } from "./engine-http.ts";
 import type { ReaderDemand } from "./job-connections.ts";
+import { JobWatchdog } from "./job-watchdog.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./model-names.ts";
 import { findContextTokens } from "./model-requirements.ts";
 import { OutputRelay } from "./output-relay.ts";
 import type { EngineApiDialect, EngineProfile, EngineRequest } from "./profiles/engine-profile.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
-import { JobWatchdog } from "./watchdog.ts";
 
 const EMBEDDING_BYTES_MAX = 16 * 1024 * 1024;
 /**

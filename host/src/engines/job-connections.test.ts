@@ -211,7 +211,7 @@ test("stops a response when its reader wants no more, and fails the request when
   assert.equal(server.connections.length, 2);
 });
 
-test("can be cancelled while connecting, before the response and during it", async (t) => {
+test("cancels a request while it connects, before the response, or during the response", async (t) => {
   const server = await rawServer(t, (socket, request) => {
     if (request.includes("answer")) socket.write("HTTP/1.1 200 OK\r\n\r\nhi");
     else waiting.resolve();

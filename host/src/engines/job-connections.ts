@@ -54,7 +54,7 @@ export class JobConnections {
   #stopSweeping: (() => void) | undefined;
 
   /** `root`: the address `http://host:port`, with the path that all requests begin with, if any. */
-  constructor(root: string, headers: Record<string, string>, clock: Clock, rest = blockThread) {
+  constructor(root: string, headers: Record<string, string>, clock: Clock) {
     const { protocol, host, hostname, port, pathname } = new URL(root);
     const secure = protocol === "https:";
     // IPv6 addresses have brackets in URLs, but not in `connect`.
@@ -69,7 +69,7 @@ export class JobConnections {
       })
       .join("");
     this.#clock = clock;
-    this.#gather = new ReadBatcher(clock, rest);
+    this.#gather = new ReadBatcher(clock, blockThread);
   }
 
   /**

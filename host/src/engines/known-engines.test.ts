@@ -10,7 +10,7 @@ import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { createVllmStub } from "../testing/engines/vllm.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { restartableServer, type StubHandler } from "../testing/stub-http.ts";
-import { type Availability, type EmbeddingJob, type Engine, EngineError } from "./engine.ts";
+import { type EmbeddingJob, type Engine, type EngineAvailability, EngineError } from "./engine.ts";
 import { openAiEngine } from "./openai-engine.ts";
 import type { EngineProfile } from "./profiles/engine-profile.ts";
 import { llamaServerProfile } from "./profiles/llama-server.ts";
@@ -122,7 +122,7 @@ const blames = (blame: "engine" | "prompt") => (error: unknown) =>
   error instanceof EngineError && error.blame === blame;
 
 /** Resolves with the first report that matches. */
-function until(engine: Engine, fits: (now: Availability) => boolean): Promise<Availability> {
+function until(engine: Engine, fits: (now: EngineAvailability) => boolean): Promise<EngineAvailability> {
   return new Promise((resolve) => {
     const stop = engine.watch?.((now) => {
       if (!fits(now)) return;

@@ -32,7 +32,6 @@ interface OpenAiOptions {
   /** The models that the engine listed when it was found. */
   listed?: readonly string[] | undefined;
   notes?: readonly string[] | undefined;
-  probeMs?: number | undefined;
   clock: Clock;
 }
 

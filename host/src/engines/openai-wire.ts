@@ -1,7 +1,7 @@
 /** Requests and responses in the format of the OpenAI API. Token counts in responses are ignored. */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
-import { parseJson } from "../response-body.ts";
+import { parseJson } from "../read-response-body.ts";
 import { type ChatMessage, EngineError, type FinishReason, type GenerationJob } from "./engine.ts";
 import { toStreamError } from "./engine-http.ts";
 import { toEngineSeed } from "./engine-seed.ts";

@@ -10,7 +10,7 @@
  * llama.cpp's server writes a timestamp into every event (`created`, in seconds). Events that differ only in text and
  * timestamp are also read without parsing, if the timestamp has no effect on the parsed event.
  */
-import { parseJson } from "../response-body.ts";
+import { parseJson } from "../read-response-body.ts";
 import { EngineError } from "./engine.ts";
 import type { StreamEvent } from "./profiles/engine-profile.ts";
 

@@ -2,11 +2,11 @@
 import type { FinishReason } from "./engine.ts";
 import { EngineUnreachable } from "./engine-http.ts";
 import type { ReaderDemand } from "./job-connections.ts";
+import type { JobWatchdog } from "./job-watchdog.ts";
 import type { OutputRelay } from "./output-relay.ts";
 import type { EngineApiDialect, StreamEvent } from "./profiles/engine-profile.ts";
 import { StreamEventReader } from "./stream-event-reader.ts";
 import { NdjsonReader, SseReader } from "./stream-framing.ts";
-import type { JobWatchdog } from "./watchdog.ts";
 
 export class StreamedAnswer {
   readonly #relay: OutputRelay;

@@ -1,5 +1,5 @@
 /** Test helper: an agent on an in-memory plane, with functions that act as its gateway. */
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import type { JobBody, JobHeader, NodeState } from "@tollgate/protocol/frames.ts";
 import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import pino from "pino";

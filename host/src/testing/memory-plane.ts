@@ -1,5 +1,5 @@
 /** Test helper: an in-memory plane. It records the node's messages, and the test acts as the gateways. */
-import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/frame-codec.ts";
 import type { Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import { splitJob } from "@tollgate/protocol/job-splitting.ts";
 import type { PlaneConnection, PlaneCredentials, PlaneDialer } from "../agent/plane-connection.ts";

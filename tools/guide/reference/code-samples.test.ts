@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { listOperations } from "@tollgate/api/openapi/openapi-types.ts";
-import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
+import { DOCUMENTS } from "../../../gateway/src/site/reference/api-documents.ts";
 import { createFirstCallSamples, createSamples } from "./code-samples.ts";
-import { formatJavaScriptLiteral, formatPythonLiteral } from "./literals.ts";
+import { formatJavaScriptLiteral, formatPythonLiteral } from "./language-literals.ts";
 
 const samples = DOCUMENTS.flatMap((one) =>
   listOperations(buildDocument(one.api)).map((endpoint) => ({

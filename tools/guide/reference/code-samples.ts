@@ -3,10 +3,10 @@
  * through them, the others by plain HTTP. The address and the key come from the environment, as in the curl commands.
  */
 import type { Endpoint } from "@tollgate/api/openapi/openapi-types.ts";
-import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
-import type { Sample } from "../../../gateway/src/site/reference/page-frame.ts";
-import { curlCommand, exampleBody } from "./curl.ts";
-import { formatJavaScriptLiteral, formatPythonLiteral } from "./literals.ts";
+import type { CallExamples } from "../../../gateway/src/site/reference/api-documents.ts";
+import type { CodeSample } from "../../../gateway/src/site/reference/page-frame.ts";
+import { curlCommand, exampleBody } from "./curl-command.ts";
+import { formatJavaScriptLiteral, formatPythonLiteral } from "./language-literals.ts";
 
 interface SdkCall {
   /** The name of the method in both libraries, for example `chat.completions.create`. */
@@ -53,8 +53,8 @@ const ENVIRONMENT: Access = {
   typescript: { url: `${variable("TOLLGATE_BASE_URL")} + "/v1"`, key: variable("TOLLGATE_API_KEY") },
 };
 
-export function createSamples(endpoint: Endpoint, calling: CallExamples): Sample[] {
-  const line: Sample = { language: "curl", text: curlCommand(endpoint, calling) };
+export function createSamples(endpoint: Endpoint, calling: CallExamples): CodeSample[] {
+  const line: CodeSample = { language: "curl", text: curlCommand(endpoint, calling) };
   if (calling.code === undefined) return [line];
   const known = calling.code === "openai" ? SDK_CALLS[endpoint.operation.operationId] : undefined;
   if (known === undefined) return [line, ...plainSamples(endpoint, calling)];
@@ -65,7 +65,7 @@ export function createSamples(endpoint: Endpoint, calling: CallExamples): Sample
 export function createFirstCallSamples(
   endpoint: Endpoint,
   { baseUrl, key }: { baseUrl: string; key: string },
-): Sample[] {
+): CodeSample[] {
   const known = SDK_CALLS[endpoint.operation.operationId] as SdkCall;
   const own = { url: JSON.stringify(`${baseUrl}/v1`), key: JSON.stringify(key) };
   const json = JSON.stringify(exampleBody(endpoint), null, 2).replaceAll("\n", "\n  ").replaceAll("'", "'\\''");
@@ -78,7 +78,11 @@ export function createFirstCallSamples(
   return [{ language: "curl", text: line }, ...sdkSamples(known, endpoint, { python: own, typescript: own })];
 }
 
-function sdkSamples({ method, answer, print }: SdkCall, endpoint: Endpoint, { python, typescript }: Access): Sample[] {
+function sdkSamples(
+  { method, answer, print }: SdkCall,
+  endpoint: Endpoint,
+  { python, typescript }: Access,
+): CodeSample[] {
   const body = exampleBody(endpoint);
   const fields = Object.entries(body ?? {}).map(
     ([name, value]) => `    ${name}=${formatPythonLiteral(value, "    ")},\n`,
@@ -119,7 +123,7 @@ console.log(${print.typescript});`,
 /** Returns example values for the path parameters, which the library takes as arguments. */
 const namedIn = ({ path }: Endpoint): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(() => "small-8b");
 
-function plainSamples(endpoint: Endpoint, { variables }: CallExamples): Sample[] {
+function plainSamples(endpoint: Endpoint, { variables }: CallExamples): CodeSample[] {
   const { method, path, operation } = endpoint;
   const [credential = ""] = (variables[0] ?? "").split("=");
   const isOpen = operation.security !== undefined;

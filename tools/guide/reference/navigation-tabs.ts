@@ -1,5 +1,5 @@
 /** Renders the links between the guide and the API reference, and to the internal APIs. */
-import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
+import { DOCUMENTS } from "../../../gateway/src/site/reference/api-documents.ts";
 import { type Html, html } from "../../../gateway/src/site/reference/html-template.ts";
 import { GUIDE_URL } from "../../../gateway/src/site/reference/page-frame.ts";
 
@@ -8,7 +8,7 @@ export const REFERENCE_URL = PUBLIC?.pageUrl ?? "";
 export const INTERNAL_APIS_HEADING = "Internal APIs";
 
 /** Renders the tabs Guide and API reference. `part`: the tab of the current page. */
-export function navigationTabs(part: "guide" | "reference" | undefined): Html {
+export function renderNavigationTabs(part: "guide" | "reference" | undefined): Html {
   const links = [
     { name: "Guide", url: GUIDE_URL, isHere: part === "guide" },
     { name: "API reference", url: REFERENCE_URL, isHere: part === "reference" },

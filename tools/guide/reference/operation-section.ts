@@ -11,21 +11,21 @@ import {
   resolveRef,
   type Schema,
 } from "@tollgate/api/openapi/openapi-types.ts";
-import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
+import type { CallExamples } from "../../../gateway/src/site/reference/api-documents.ts";
 import { type Html, html, inlineMarkdown, renderMarkdown } from "../../../gateway/src/site/reference/html-template.ts";
-import { codeFigure, type Sample, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
+import { type CodeSample, codeFigure, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
 import { findCaption, highlight } from "../highlight.ts";
 import { createSamples } from "./code-samples.ts";
 import { describeType, listFields } from "./fields-list.ts";
 
-export function operationSection(document: Document, endpoint: Endpoint, calling: CallExamples): Html {
+export function renderOperationSection(document: Document, endpoint: Endpoint, calling: CallExamples): Html {
   const { method, path, operation } = endpoint;
   const { operationId: id, summary, description, requestBody, responses } = operation;
   const request = requestBody?.content["application/json"];
   const [[, success] = [], ...refusals] = Object.entries(responses);
   const keyless = operation.security?.length === 0;
   return html`<section aria-labelledby="${id}">
-${heading(id, summary)}
+${renderHeading(id, summary)}
 <p class="route"><span class="method">${method.toUpperCase()}</span> <code>${path}</code>${keyless ? html` <span class="note">${calling.openNote}</span>` : ""}</p>
 ${description === undefined ? "" : renderMarkdown(description)}
 ${example(`Call ${path}`, createSamples(endpoint, calling))}
@@ -91,7 +91,7 @@ function shownExample({ summary, value }: Example): Html {
 }
 
 /** Renders samples: a single one as an ordinary code block, several as tabs. */
-function example(label: string, samples: Sample[]): Html {
+function example(label: string, samples: CodeSample[]): Html {
   const [only, second] = samples;
   return only !== undefined && second === undefined
     ? codeFigure(`${label} with curl`, highlight("curl", only.text), "curl")
@@ -99,6 +99,6 @@ function example(label: string, samples: Sample[]): Html {
 }
 
 /** Renders a heading that links to itself. */
-export const heading = (id: string, text: string): Html => html`<h2 id="${id}"><a href="#${id}">${text}</a></h2>`;
+export const renderHeading = (id: string, text: string): Html => html`<h2 id="${id}"><a href="#${id}">${text}</a></h2>`;
 
 const subheading = (id: string, text: string): Html => html`<h3 id="${id}"><a href="#${id}">${text}</a></h3>`;

@@ -3,18 +3,18 @@ import { describe, test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { type Endpoint, listOperations, type Parameter, resolveRef } from "@tollgate/api/openapi/openapi-types.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
-import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
+import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/api-documents.ts";
 import { html, inlineMarkdown, renderMarkdown } from "../../../gateway/src/site/reference/html-template.ts";
-import { curlCommand } from "./curl.ts";
+import { curlCommand } from "./curl-command.ts";
 import { listFields } from "./fields-list.ts";
-import { referencePage } from "./reference-page.ts";
+import { renderReferencePage } from "./reference-page.ts";
 
 const BASE_URL = "https://api.example.test";
 
 for (const api of DOCUMENTS) {
   describe(`the page of the ${api.name}`, () => {
     const document = buildDocument(api.api);
-    const page = referencePage(api, { document, baseUrl: BASE_URL, hasStatus: true });
+    const page = renderReferencePage(api, { document, baseUrl: BASE_URL, hasStatus: true });
 
     test("has an anchor, a path and a curl command for every operation", () => {
       const text = [...page.matchAll(/<code>([\s\S]*?)<\/code><\/pre>/g)]

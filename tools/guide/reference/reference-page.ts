@@ -11,13 +11,18 @@ import {
   type Response,
   resolveRef,
 } from "@tollgate/api/openapi/openapi-types.ts";
-import type { ApiDocument, GettingStartedStep } from "../../../gateway/src/site/reference/documents.ts";
+import type { ApiDocument, GettingStartedStep } from "../../../gateway/src/site/reference/api-documents.ts";
 import { type Html, html, inlineMarkdown, renderMarkdown } from "../../../gateway/src/site/reference/html-template.ts";
 import { codeFigure, framePage, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
 import { highlight } from "../highlight.ts";
 import { createFirstCallSamples } from "./code-samples.ts";
-import { INTERNAL_APIS_HEADING, navigationTabs, REFERENCE_URL, renderInternalApiLinks } from "./navigation-tabs.ts";
-import { heading, operationSection, renderSchema } from "./operation-section.ts";
+import {
+  INTERNAL_APIS_HEADING,
+  REFERENCE_URL,
+  renderInternalApiLinks,
+  renderNavigationTabs,
+} from "./navigation-tabs.ts";
+import { renderHeading, renderOperationSection, renderSchema } from "./operation-section.ts";
 
 interface PageOptions {
   document: Document;
@@ -25,7 +30,7 @@ interface PageOptions {
   hasStatus: boolean;
 }
 
-export function referencePage(api: ApiDocument, options: PageOptions): string {
+export function renderReferencePage(api: ApiDocument, options: PageOptions): string {
   const { document, baseUrl } = options;
   const endpoints = listOperations(document);
   const { title, summary } = document.info;
@@ -39,18 +44,18 @@ ${contents(endpoints, api)}
 </section>
 ${quickStart(document, api, baseUrl)}
 <section aria-labelledby="about">
-${heading("about", "About this API")}
+${renderHeading("about", "About this API")}
 ${renderMarkdown(document.info.description)}
 ${Object.values(document.components.securitySchemes).map(({ description }) => renderMarkdown(description ?? ""))}
 </section>
-${endpoints.map((endpoint) => operationSection(document, endpoint, api.calling))}
+${endpoints.map((endpoint) => renderOperationSection(document, endpoint, api.calling))}
 ${errors(document, endpoints)}
 ${headers(document)}
 </main>
 </div>`;
   return framePage({
     title: `${title} reference`,
-    nav: navigationTabs("reference"),
+    nav: renderNavigationTabs("reference"),
     body,
     hasStatus: options.hasStatus,
   });
@@ -96,7 +101,7 @@ function quickStart(document: Document, { calling }: ApiDocument, baseUrl: strin
       ? html`<p>${first ?? ""}</p>`
       : html`<ol class="steps">\n${calling.steps.map((one) => html`<li>${step(one)}</li>\n`)}</ol>`;
   return html`<section aria-labelledby="start">
-${heading("start", "Quick start")}
+${renderHeading("start", "Quick start")}
 ${steps}
 ${chat === undefined ? "" : html`<p>The base URL for clients is <code>${baseUrl}/v1</code>.</p>\n${samplesBlock("The first call", createFirstCallSamples(chat, { baseUrl, key }), highlight)}`}
 ${renderMarkdown(calling.before)}
@@ -125,7 +130,7 @@ function errors(document: Document, endpoints: Endpoint[]): Html {
     return html`<td><code>${breakable(name)}</code></td><td>${text} <span class="note">${example.summary ?? ""}</span></td></tr>\n`;
   };
   return html`<section aria-labelledby="errors">
-${heading("errors", "Errors")}
+${renderHeading("errors", "Errors")}
 ${renderSchema(document, { $ref: "#/components/schemas/Error" })}
 <table>
 <thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead>
@@ -151,5 +156,5 @@ function headers(document: Document): Html {
     ([name, { description }]) =>
       html`<div>\n<dt><code>${name}</code></dt>\n<dd>${inlineMarkdown(description)}</dd>\n</div>\n`,
   );
-  return html`<section aria-labelledby="headers">\n${heading("headers", "Headers")}\n<dl>\n${rows}</dl>\n</section>\n`;
+  return html`<section aria-labelledby="headers">\n${renderHeading("headers", "Headers")}\n<dl>\n${rows}</dl>\n</section>\n`;
 }

@@ -1,6 +1,6 @@
 /** Builds the search index: an entry for each heading of the guide, and one for every API operation. */
 import { type Document, listOperations, type Schema } from "@tollgate/api/openapi/openapi-types.ts";
-import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
+import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/api-documents.ts";
 import type { Html } from "../../../gateway/src/site/reference/html-template.ts";
 import { ADDRESS_PLACEHOLDER } from "../../../gateway/src/site/reference/page-frame.ts";
 import { LOCAL_ADDRESS } from "../highlight.ts";

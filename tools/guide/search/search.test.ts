@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
+import { DOCUMENTS } from "../../../gateway/src/site/reference/api-documents.ts";
 import { Html } from "../../../gateway/src/site/reference/html-template.ts";
 import { indexApi, indexPage } from "./search-entries.ts";
 import { extractSnippet, openSearch, type SearchEntry } from "./search-query.ts";

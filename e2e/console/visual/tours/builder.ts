@@ -1,6 +1,7 @@
 /** The builder's pages, with their dialogs and drawers. */
-import { setScreen } from "../checks.ts";
+
 import { assertDrawerIsShaded } from "../layout-checks.ts";
+import { setScreen } from "../page-checks.ts";
 import { type Tour, type TourContext, type TourStop, visitPages } from "../page-tour.ts";
 
 export const BUILDER_PAGES: TourStop[] = [

@@ -1,8 +1,8 @@
 /** The host's pages, and one node's page with its dialogs. */
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
-import { setScreen } from "../checks.ts";
 import { assertFiguresOnOneLine } from "../layout-checks.ts";
+import { setScreen } from "../page-checks.ts";
 import { openDialog, type Tour, type TourContext, type TourStop, visitPages } from "../page-tour.ts";
 
 export const HOST_PAGES: TourStop[] = [

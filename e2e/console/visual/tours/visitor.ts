@@ -1,7 +1,7 @@
 /** Pages that need no session: the console before sign-in, the gateway's own pages, the docs. */
 import assert from "node:assert/strict";
-import { copyWithButton } from "../../browser.ts";
-import { setScreen } from "../checks.ts";
+import { copyWithButton } from "../../console-browser.ts";
+import { setScreen } from "../page-checks.ts";
 import { type Tour, type TourContext, type TourStop, visitPages } from "../page-tour.ts";
 
 export const BEFORE_SIGN_IN: TourStop[] = [

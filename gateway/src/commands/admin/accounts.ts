@@ -3,12 +3,12 @@
  * recorded in the audit log.
  */
 import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/api-limits.ts";
-import { type Column, formatProperties, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatProperties, formatTable } from "@tollgate/terminal/table-format.ts";
 import { openAccounts } from "../../accounts/accounts.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, PICO_PER_DOLLAR, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
-import { ACCOUNT_KINDS, type AccountKind } from "../../base/states.ts";
+import { ACCOUNT_KINDS, type AccountKind } from "../../base/stored-enumerations.ts";
 import { openEarningsHistory } from "../../history/earnings.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { type AccountEntry, openAccountDirectory } from "../../operators/account-directory.ts";
@@ -26,8 +26,8 @@ import {
   REASON_FLAG,
   readEveryPage,
 } from "./admin-run.ts";
-import { creditSettingsJson, creditSettingsText, parseThreshold, readCreditSettings } from "./credit-settings.ts";
-import { dollarsText } from "./dollars.ts";
+import { creditSettingsJson, formatCreditSettings, parseThreshold, readCreditSettings } from "./credit-settings.ts";
+import { formatDollars } from "./format-dollars.ts";
 
 export const accountCommands: Record<string, AdminCommand> = {
   "account list": {
@@ -242,8 +242,8 @@ async function report(run: AdminRun, account: string): Promise<number> {
   };
   const text = {
     ...told(entry),
-    ...(credit !== undefined && creditSettingsText(credit, entry.balance)),
-    ...(own !== undefined && { "Own use": `${dollarsText(own)} earned from its own requests` }),
+    ...(credit !== undefined && formatCreditSettings(credit, entry.balance)),
+    ...(own !== undefined && { "Own use": `${formatDollars(own)} earned from its own requests` }),
   };
   run.print(run.json ? JSON.stringify(json, null, 2) : formatProperties(text, run.terminal));
   return 0;
@@ -254,8 +254,8 @@ const stateOf = ({ suspendedAt }: AccountEntry): string => (suspendedAt === null
 const COLUMNS: Column<AccountEntry>[] = [
   { title: "ACCOUNT", cell: ({ id }) => publicId("acc", id) },
   { title: "KIND", cell: ({ kind }) => kind },
-  { title: "BALANCE", align: "money", cell: ({ balance }) => dollarsText(balance) },
-  { title: "HELD", align: "money", cell: ({ held }) => dollarsText(held) },
+  { title: "BALANCE", align: "money", cell: ({ balance }) => formatDollars(balance) },
+  { title: "HELD", align: "money", cell: ({ held }) => formatDollars(held) },
   {
     title: "STATE",
     cell: stateOf,
@@ -271,8 +271,8 @@ function told(entry: AccountEntry): Record<string, string> {
     Account: publicId("acc", id),
     Kind: kind,
     Name: name,
-    Balance: dollarsText(balance),
-    Held: `${dollarsText(held)} for requests in flight`,
+    Balance: formatDollars(balance),
+    Held: `${formatDollars(held)} for requests in flight`,
     Owners: owners.join(", ") || "nobody",
     Team: members.map(({ email, role }) => `${email} (${role})`).join(", ") || "nobody",
     Opened: createdAt.toISOString(),

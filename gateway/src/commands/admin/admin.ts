@@ -8,26 +8,26 @@ import { createErrorLog, type Log } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { type Config, parseConfig } from "../../config.ts";
 import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
-import { findPrivatePostgres, startPrivatePostgres } from "../../db/embedded.ts";
+import { findPrivatePostgres, startPrivatePostgres } from "../../db/private-postgres.ts";
 import { openCommandPool } from "../open-command-pool.ts";
 import { accountCommands } from "./accounts.ts";
 import type { AdminCommand } from "./admin-run.ts";
 import { auditCommands } from "./audit.ts";
-import { backup } from "./backup.ts";
+import { backupCommand } from "./backup.ts";
 import { reloadCatalogue } from "./catalogue-reload.ts";
 import { historyLossCommands } from "./database-history.ts";
 import { deploymentCommands } from "./deployment.ts";
-import { historyCommands } from "./history.ts";
+import { planeInitCommand } from "./initialize-plane.ts";
 import { keyCommands } from "./keys.ts";
 import { runLedgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
 import { operatorCommands } from "./operators.ts";
 import { OVERVIEW_DAYS_MAX, showOverview } from "./overview.ts";
 import { payoutCommands } from "./payouts.ts";
-import { planeInit } from "./plane-init.ts";
-import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
-import { restoreDrill } from "./restore-drill.ts";
-import { secretRotationCommands } from "./secrets.ts";
+import { planeNewKeyCommand, planeRetireKeysCommand } from "./plane-keys.ts";
+import { historyCommands } from "./request-history-months.ts";
+import { restoreDrillCommand } from "./restore-drill.ts";
+import { secretRotationCommands } from "./secret-rotation.ts";
 import { spoolCommands } from "./spool.ts";
 import { spotCheckCommands } from "./spot-checks.ts";
 import { withheldShareCommands } from "./withheld-shares.ts";
@@ -46,7 +46,7 @@ const COMMANDS: Record<string, AdminCommand> = {
     onAnyHistory: true,
     run: runLedgerCheck,
   },
-  backup,
+  backup: backupCommand,
   ...deploymentCommands,
   ...accountCommands,
   ...keyCommands,
@@ -75,10 +75,10 @@ export const adminCommands: Record<string, Command> = {
       return [`admin ${name}`, { ...shape, flags, run: (given, context) => withStore(given, context, command) }];
     }),
   ),
-  "admin plane init": planeInit,
-  "admin plane new-key": planeNewKey,
-  "admin plane retire-keys": planeRetireKeys,
-  "admin restore-drill": restoreDrill,
+  "admin plane init": planeInitCommand,
+  "admin plane new-key": planeNewKeyCommand,
+  "admin plane retire-keys": planeRetireKeysCommand,
+  "admin restore-drill": restoreDrillCommand,
 };
 
 async function withStore(

@@ -1,7 +1,7 @@
 /** `tollgate admin audit list`: prints the audit log, with the same filters as the console's page. */
 import { AUDIT_OUTCOMES, AuditFilter } from "@tollgate/api/console/operator-audit.ts";
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { z } from "zod";
 import { type OperatorAction, openAudit } from "../../operators/audit.ts";
 import { openAuditSubjects, resolveAuditFilter } from "../../operators/audit-subjects.ts";

@@ -18,7 +18,7 @@ import { loadServerSecrets, type ServerSecrets } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 import { listFilesBelow, SECRETS_FILE, SETTINGS_FILE, SPOOL_FOLDER, writeBackup } from "./backup-folder.ts";
 
-export const backup: AdminCommand = {
+export const backupCommand: AdminCommand = {
   help: "back up a gateway's files outside the database: secrets, catalogue, spools",
   flags: {
     to: { value: "DIR", required: true, help: "the folder to create; it will contain secrets" },

@@ -7,7 +7,7 @@ import { readCreditAlert } from "../../payments/credit-alerts.ts";
 import { type AutoTopUp, readTopUp } from "../../payments/top-up-settings.ts";
 import { topUpObject } from "../../routes/console/statement.ts";
 import type { AdminRun } from "./admin-run.ts";
-import { dollarsText } from "./dollars.ts";
+import { formatDollars } from "./format-dollars.ts";
 
 interface CreditSettings {
   mark: Pico | null;
@@ -28,14 +28,14 @@ export const creditSettingsJson = ({ mark, topUp }: CreditSettings): object => (
   top_up: topUp === undefined ? null : topUpObject(topUp),
 });
 
-export const creditSettingsText = ({ mark, topUp }: CreditSettings, balance: Pico): Record<string, string> => ({
-  Alert: mark === null ? "none" : `below ${dollarsText(mark)}${balance < mark ? ", which it is" : ""}`,
+export const formatCreditSettings = ({ mark, topUp }: CreditSettings, balance: Pico): Record<string, string> => ({
+  Alert: mark === null ? "none" : `below ${formatDollars(mark)}${balance < mark ? ", which it is" : ""}`,
   "Top-up": topUp === undefined ? "never set" : topUpText(topUp),
 });
 
 function topUpText({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: AutoTopUp): string {
-  const what = `${dollarsText(amount)} when below ${dollarsText(mark)}`;
-  const month = `${dollarsText(monthSpent)} of ${dollarsText(monthMax)} this month`;
+  const what = `${formatDollars(amount)} when below ${formatDollars(mark)}`;
+  const month = `${formatDollars(monthSpent)} of ${formatDollars(monthMax)} this month`;
   const why = failure === null ? "" : `; it failed (${failure}) at ${failedAt?.toISOString()}`;
   return `${enabled ? "on" : "off"}: ${what}, ${month}${why}`;
 }

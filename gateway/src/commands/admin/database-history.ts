@@ -2,8 +2,9 @@
  * `tollgate admin history losses` lists data losses in failovers. `history accept` makes gateways continue with a
  * restored database's history.
  */
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
+
 import { UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import {
   acceptDatabaseHistory,
   type FailoverDataLoss,

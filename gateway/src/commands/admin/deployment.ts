@@ -4,8 +4,8 @@
  * lost one.
  */
 
-import { formatProperties } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { formatProperties } from "@tollgate/terminal/table-format.ts";
 import { deleteSharedSettings } from "../../db/deployment/shared-settings-record.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { askRunningGateways, hasRunningGateways } from "../../plane/deployment/ask-running-gateways.ts";

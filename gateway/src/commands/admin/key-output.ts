@@ -1,13 +1,13 @@
 /** Formats API keys for admin commands, and their settings for the audit log. */
 
-import type { Column } from "@tollgate/terminal/columns.ts";
+import type { Column } from "@tollgate/terminal/table-format.ts";
 import { publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, ZERO } from "../../base/money.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import type { KeySettings } from "../../keys/key-settings.ts";
 import { computeEffectiveLimits, DEFAULT_KEY_LIMITS, type KeyLimits } from "../../limits/limits.ts";
-import { dollarsText } from "./dollars.ts";
+import { formatDollars } from "./format-dollars.ts";
 
 type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
 
@@ -24,7 +24,7 @@ export const listKeyColumns = (now: number): Column<Listed>[] => [
   { title: "NAME", cell: ({ record }) => record.name },
   { title: "STATE", cell: ({ record }) => stateOf(record, now) },
   { title: "LAST USED", cell: ({ record }) => record.lastUsedAt?.toISOString() ?? "never" },
-  { title: "THIS MONTH", align: "money", cell: ({ spend }) => dollarsText(spend?.amount ?? ZERO) },
+  { title: "THIS MONTH", align: "money", cell: ({ spend }) => formatDollars(spend?.amount ?? ZERO) },
   { title: "BUDGET/DAY", align: "money", cell: ({ record }) => budgetText(record.budgetDay) },
   { title: "BUDGET/MONTH", align: "money", cell: ({ record }) => budgetText(record.budgetMonth) },
   { title: "EXPIRES", cell: ({ record }) => record.expiresAt?.toISOString() ?? "never" },
@@ -34,7 +34,7 @@ export const listKeyColumns = (now: number): Column<Listed>[] => [
   { title: "AT ONCE", align: "right", cell: ({ record }) => limitText(record, "inFlight") },
 ];
 
-const budgetText = (budget: Pico | null): string => (budget === null ? "none" : dollarsText(budget));
+const budgetText = (budget: Pico | null): string => (budget === null ? "none" : formatDollars(budget));
 const modelsText = (models: string[] | null): string => models?.join(",") ?? "all";
 
 function stateOf({ revokedAt, expiresAt }: ApiKeyRecord, now: number): string {
@@ -69,7 +69,7 @@ export function keyProperties(
   { today, spend, now }: Omit<Listed, "record"> & { now: number },
 ): Record<string, string | undefined> {
   const spent = (sum: HourlySum | undefined, budget: Pico | null): string =>
-    `${dollarsText(sum?.amount ?? ZERO)}${budget === null ? ", no budget" : ` of ${dollarsText(budget)}`}`;
+    `${formatDollars(sum?.amount ?? ZERO)}${budget === null ? ", no budget" : ` of ${formatDollars(budget)}`}`;
   return {
     Key: publicId("key", record.id),
     Account: publicId("acc", record.accountId),

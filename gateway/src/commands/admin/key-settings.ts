@@ -4,7 +4,7 @@ import type { Flag } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { PICO_PER_DOLLAR, type Pico, pico } from "../../base/money.ts";
 import type { KeySettings } from "../../keys/key-settings.ts";
-import type { LimitOverrides } from "../../keys/keys.ts";
+import type { LimitOverrides } from "../../keys/secret-store.ts";
 import type { KeyLimits } from "../../limits/limits.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
 import type { AdminRun } from "./admin-run.ts";

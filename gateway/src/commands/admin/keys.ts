@@ -1,15 +1,15 @@
 /** `tollgate admin key …` and `host-token create`: creates, lists, changes, rotates and revokes keys and tokens. */
 
-import { formatProperties, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { formatProperties, formatTable } from "@tollgate/terminal/table-format.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { startOfDay, startOfMonth } from "../../base/time.ts";
 import { type Broadcast, sendBroadcast } from "../../db/broadcast.ts";
 import { type ApiKeyRecord, type ApiKeys, createApiKeyService } from "../../keys/api-keys.ts";
-import { openHostTokenService, type SecretStore, type SecretsOptions } from "../../keys/keys.ts";
 import { hasPepperColumns } from "../../keys/peppers.ts";
+import { openHostTokenService, type SecretStore, type SecretsOptions } from "../../keys/secret-store.ts";
 import { computeEffectiveLimits, DEFAULT_KEY_LIMITS, findHighestOwnerLimits } from "../../limits/limits.ts";
 import { openAccountDirectory } from "../../operators/account-directory.ts";
 import { openAudit } from "../../operators/audit.ts";

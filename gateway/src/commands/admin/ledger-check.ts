@@ -1,6 +1,6 @@
 /** `tollgate admin ledger check`: runs the ledger check and prints it as a table or JSON. */
 
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { type LedgerCheckResult, openLedgerChecks } from "../../operators/ledger-checks.ts";
 import { type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 

@@ -2,10 +2,10 @@
  * `tollgate admin node …`: lists all hosts' nodes, and quarantines or releases them. Gateways are notified of changes.
  */
 
-import { type Column, formatProperties, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatProperties, formatTable } from "@tollgate/terminal/table-format.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { NODE_STANDINGS } from "../../base/states.ts";
+import { NODE_STANDINGS } from "../../base/stored-enumerations.ts";
 import { NODE_TOPIC, sendBroadcast } from "../../db/broadcast.ts";
 import { type NodeStateChangeOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";

@@ -4,8 +4,8 @@
  * out of the shell history and process list.
  */
 import { text } from "node:stream/consumers";
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { z } from "zod";
 import { createOperator } from "../../accounts/create-identity.ts";
 import { listOperators, type Operator, removeOperator, resetSecondFactor } from "../../accounts/operators.ts";

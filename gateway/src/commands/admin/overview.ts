@@ -1,14 +1,14 @@
 /** `tollgate admin overview`: balances, accounts, nodes and recent traffic. */
 
-import { type Column, formatProperties, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatProperties, formatTable } from "@tollgate/terminal/table-format.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import { type Pico, pico, ZERO } from "../../base/money.ts";
-import { openOverview, type PlatformTotals, type Traffic } from "../../operators/overview.ts";
+import { DAY_MS } from "../../base/time.ts";
+import { openOverview, type PlatformTotals, type PlatformTraffic } from "../../operators/overview.ts";
 import type { AdminRun } from "./admin-run.ts";
-import { dollarsText } from "./dollars.ts";
+import { formatDollars } from "./format-dollars.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 export const OVERVIEW_DAYS_MAX = 31;
 
 export async function showOverview({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {
@@ -42,7 +42,7 @@ export async function showOverview({ pool, clock, json, print, flags, terminal }
 
 interface Facts {
   ready: { model: string; nodes: number }[];
-  traffic: Traffic[];
+  traffic: PlatformTraffic[];
   days: number;
 }
 
@@ -51,33 +51,33 @@ function textOf(totals: PlatformTotals, { ready, traffic, days }: Facts, termina
   const charged = traffic.reduce<Pico>((sum, { charge }) => pico(sum + charge), ZERO);
   const numbers = formatProperties(
     {
-      "Builders' credit": `${dollarsText(builderCredit)}, of which ${dollarsText(held)} is held by ${holds} requests in flight`,
-      "Owed to hosts": dollarsText(hostsOwed),
-      Liabilities: dollarsText(pico(builderCredit + hostsOwed)),
-      "Platform revenue": `${dollarsText(platformRevenue)} since the beginning`,
+      "Builders' credit": `${formatDollars(builderCredit)}, of which ${formatDollars(held)} is held by ${holds} requests in flight`,
+      "Owed to hosts": formatDollars(hostsOwed),
+      Liabilities: formatDollars(pico(builderCredit + hostsOwed)),
+      "Platform revenue": `${formatDollars(platformRevenue)} since the beginning`,
       Accounts: `${builders} builders, ${hosts} hosts, ${suspended} suspended`,
       Nodes: named(Object.entries(nodes).map(([state, count]) => `${count} ${state}`)),
       "Ready, by model": named(ready.map(({ model, nodes: count }) => `${model} ${count}`)),
-      Traffic: `the last ${days === 1 ? "day" : `${days} days`}, ${dollarsText(charged)} charged`,
+      Traffic: `the last ${days === 1 ? "day" : `${days} days`}, ${formatDollars(charged)} charged`,
     },
     terminal,
   );
   return traffic.length === 0 ? numbers : `${numbers}\n\n${formatTable(COLUMNS, traffic, terminal)}`;
 }
 
-const COLUMNS: Column<Traffic>[] = [
+const COLUMNS: Column<PlatformTraffic>[] = [
   { title: "OUTCOME", cell: ({ outcome }) => outcome },
   { title: "REQUESTS", align: "right", cell: ({ requests }) => requests },
   { title: "TOKENS IN", align: "right", cell: ({ promptTokens }) => promptTokens },
   { title: "TOKENS OUT", align: "right", cell: ({ completionTokens }) => completionTokens },
-  { title: "CHARGED", align: "money", cell: ({ charge }) => dollarsText(charge) },
+  { title: "CHARGED", align: "money", cell: ({ charge }) => formatDollars(charge) },
 ];
 
 const named = (parts: string[]): string => parts.join(", ") || "none";
 
-function byOutcome(hours: Traffic[]): Traffic[] {
+function byOutcome(hours: PlatformTraffic[]): PlatformTraffic[] {
   return [...Map.groupBy(hours, ({ outcome }) => outcome)].map(([outcome, rows]) => {
-    const sum = (of: (row: Traffic) => number): number => rows.reduce((total, row) => total + of(row), 0);
+    const sum = (of: (row: PlatformTraffic) => number): number => rows.reduce((total, row) => total + of(row), 0);
     return {
       outcome,
       requests: sum(({ requests }) => requests),

@@ -1,7 +1,7 @@
 /** `tollgate admin payout …`: creates, lists and exports payout batches, and marks them as paid. */
 import { isPlainText } from "@tollgate/api/plain-text.ts";
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { openPayoutMethods, type PayoutMethod } from "../../accounts/payout-methods.ts";
 import { formatCsvCell } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
@@ -11,7 +11,7 @@ import { openAudit } from "../../operators/audit.ts";
 import { openPayoutBatches, type PayoutBatch, type PayoutBatches, type PayoutLine } from "../../operators/payouts.ts";
 import { parseDollars } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, readEveryPage } from "./admin-run.ts";
-import { dollarsText } from "./dollars.ts";
+import { formatDollars } from "./format-dollars.ts";
 
 const Newest = row({ schema: column.count });
 
@@ -156,12 +156,12 @@ async function find(run: AdminRun): Promise<PayoutBatch> {
 const LINES: Column<PayableLine>[] = [
   { title: "PAYOUT", cell: ({ id }) => publicId("pay", id) },
   { title: "ACCOUNT", cell: ({ accountId }) => publicId("acc", accountId) },
-  { title: "AMOUNT", align: "money", cell: ({ amount }) => dollarsText(amount) },
-  { title: "HELD BACK", align: "money", cell: ({ heldBack }) => dollarsText(heldBack) },
-  { title: "SET OFF", align: "money", cell: ({ setOff }) => dollarsText(setOff) },
-  { title: "WITHHELD", align: "money", cell: ({ withheld }) => dollarsText(withheld) },
-  { title: "NEWLY WITHHELD", align: "money", cell: ({ newlyWithheld }) => dollarsText(newlyWithheld) },
-  { title: "OWN REQUESTS", align: "money", cell: ({ own }) => dollarsText(own) },
+  { title: "AMOUNT", align: "money", cell: ({ amount }) => formatDollars(amount) },
+  { title: "HELD BACK", align: "money", cell: ({ heldBack }) => formatDollars(heldBack) },
+  { title: "SET OFF", align: "money", cell: ({ setOff }) => formatDollars(setOff) },
+  { title: "WITHHELD", align: "money", cell: ({ withheld }) => formatDollars(withheld) },
+  { title: "NEWLY WITHHELD", align: "money", cell: ({ newlyWithheld }) => formatDollars(newlyWithheld) },
+  { title: "OWN REQUESTS", align: "money", cell: ({ own }) => formatDollars(own) },
   { title: "METHOD", cell: ({ method }) => method?.label ?? "none" },
   { title: "NAME", cell: ({ accountName }) => accountName },
 ];
@@ -170,10 +170,10 @@ const BATCHES: Column<PayoutBatch>[] = [
   { title: "BATCH", cell: ({ id }) => publicId("pay", id) },
   { title: "STATE", cell: ({ paidAt }) => (paidAt === null ? "open" : "paid") },
   { title: "HOSTS", align: "right", cell: ({ hosts }) => hosts },
-  { title: "TOTAL", align: "money", cell: ({ total }) => dollarsText(total) },
-  { title: "HELD BACK", align: "money", cell: ({ heldBack }) => dollarsText(heldBack) },
-  { title: "SET OFF", align: "money", cell: ({ setOff }) => dollarsText(setOff) },
-  { title: "WITHHELD", align: "money", cell: ({ withheld }) => dollarsText(withheld) },
+  { title: "TOTAL", align: "money", cell: ({ total }) => formatDollars(total) },
+  { title: "HELD BACK", align: "money", cell: ({ heldBack }) => formatDollars(heldBack) },
+  { title: "SET OFF", align: "money", cell: ({ setOff }) => formatDollars(setOff) },
+  { title: "WITHHELD", align: "money", cell: ({ withheld }) => formatDollars(withheld) },
   { title: "NOTE", cell: ({ note }) => note },
 ];
 

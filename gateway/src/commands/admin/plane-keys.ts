@@ -10,7 +10,7 @@ import { systemRandom } from "../../base/random.ts";
 import { parseConfig } from "../../config.ts";
 import { createKey, keyFromSeed } from "../../plane/credentials/nkeys.ts";
 
-export const planeNewKey: Command = {
+export const planeNewKeyCommand: Command = {
   help: "create a key for PLANE_SIGNING_SEED, which signs credentials on NATS servers",
   flags: JSON_FLAG,
   more: [
@@ -24,7 +24,7 @@ export const planeNewKey: Command = {
   },
 };
 
-export const planeRetireKeys: Command = {
+export const planeRetireKeysCommand: Command = {
   help: "remove from the NATS servers every signing key that is not in PLANE_SIGNING_SEED",
   flags: {
     ...JSON_FLAG,

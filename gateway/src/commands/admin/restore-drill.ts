@@ -7,9 +7,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import type pg from "pg";
 import { openSecretReencryption } from "../../accounts/secret-reencryption.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
@@ -24,8 +24,8 @@ import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
 import { openPool } from "../../db/pool.ts";
 import { column, queryRow, row } from "../../db/rows.ts";
 import { readSchemaStatus } from "../../db/schema-status.ts";
-import { openHistory } from "../../history/history.ts";
 import { deriveReceiptKey, listPublishedKeys, signReceipt, verifyReceipt } from "../../history/receipts.ts";
+import { openRequestHistory } from "../../history/request-history.ts";
 import { createApiKeyService } from "../../keys/api-keys.ts";
 import { computeFingerprint, countPepperUsage, hasPepperColumns } from "../../keys/peppers.ts";
 import { checkLedger } from "../../ledger/check.ts";
@@ -35,11 +35,11 @@ import { enterSettlementsInLedger } from "../../ledger/spool-folder.ts";
 import { readLines } from "../../ledger/spool-lines.ts";
 import { openDeploymentRecord } from "../../plane/deployment/deployment-record.ts";
 import { loadServerSecrets, type ServerSecrets } from "../../server-secrets.ts";
-import { assertReachable } from "../failures.ts";
+import { assertReachable } from "../explain-failure.ts";
 import { type Backup, readBackup, SETTINGS_FILE, SPOOL_FOLDER } from "./backup-folder.ts";
 
 /** Ignores the environment's database, which is the live one. */
-export const restoreDrill: Command = {
+export const restoreDrillCommand: Command = {
   help: "check that gateways can run on a restored copy of the database (exit code 1 if not)",
   flags: {
     database: {
@@ -309,7 +309,7 @@ async function receipts({ pool, secrets }: Drill): Promise<Result> {
   }
   const text = `select id, account_id as "accountId" from request where outcome = 'ok' order by id desc limit 1`;
   const newest = await queryRow(pool, Newest, text);
-  const record = newest && (await openHistory({ pool }).find(newest.accountId, newest.id));
+  const record = newest && (await openRequestHistory({ pool }).find(newest.accountId, newest.id));
   if (record === undefined) return result("receipts", true, `${keyId} is published; there is no request to sign for`);
   const verdict = verifyReceipt(signReceipt(record, seed), keys);
   const words = verdict.valid ? `a receipt signed with the key ${keyId} was verified` : verdict.why;

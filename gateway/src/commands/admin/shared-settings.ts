@@ -3,8 +3,9 @@
  * from this command's environment. Gateways with the previous value keep serving until `finish`, so they can be
  * restarted one by one.
  */
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
+
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { type GatewaySettingsContext, openGatewaySettings } from "../../build/shared-settings.ts";
 import type { GatewaySettings } from "../../db/deployment/compare-settings.ts";
 import {

@@ -3,8 +3,8 @@
  * in the spool of a gateway that will not return.
  */
 import { resolve } from "node:path";
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { z } from "zod";
 import { publicIdSuffix } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
@@ -22,7 +22,7 @@ import {
 import { openAudit } from "../../operators/audit.ts";
 import { parseReason } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, REASON_FLAG } from "./admin-run.ts";
-import { dollarsText } from "./dollars.ts";
+import { formatDollars } from "./format-dollars.ts";
 
 const DIR = { DIR: { help: "a gateway's SPOOL_DIR, or a copy of it" } };
 
@@ -109,7 +109,7 @@ const COLUMNS: Column<Shown>[] = [
   { title: "WRITTEN", cell: ({ writtenAt }) => writtenAt.toISOString() },
   { title: "SETTLEMENTS", align: "right", cell: ({ settlements }) => String(settlements) },
   { title: "WAITING", align: "right", cell: ({ waiting }) => String(waiting) },
-  { title: "CHARGES", align: "money", cell: ({ charge }) => dollarsText(charge) },
+  { title: "CHARGES", align: "money", cell: ({ charge }) => formatDollars(charge) },
   { title: "UNREADABLE", align: "right", cell: ({ damaged, foreign }) => String(damaged + foreign) },
 ];
 

@@ -1,12 +1,14 @@
 /** `tollgate admin checks`: prints results and costs of spot checks (verified real answers), by node and model. */
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
+
 import { UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../base/money.ts";
+import { DAY_MS } from "../../base/time.ts";
 import { openPlatformSpend } from "../../operators/platform-spend.ts";
 import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/check-reader.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
-import { dollarsText } from "./dollars.ts";
+import { formatDollars } from "./format-dollars.ts";
 
 const DAYS = 30;
 
@@ -32,7 +34,7 @@ const COLUMNS: Column<NodeCheckSums>[] = [
   { title: "SCORE", align: "right", cell: ({ score }) => (score === null ? "" : score.toFixed(2)) },
   { title: "EVIDENCE", align: "right", cell: ({ strength }) => (strength === null ? "" : strength.toPrecision(2)) },
   { title: "HOST", cell: ({ hostName }) => hostName },
-  { title: "COST", align: "money", cell: ({ cost }) => dollarsText(cost) },
+  { title: "COST", align: "money", cell: ({ cost }) => formatDollars(cost) },
 ];
 
 interface ModelCosts {
@@ -47,8 +49,8 @@ const MODEL_COLUMNS: Column<ModelCosts>[] = [
   { title: "MODEL", cell: ({ model }) => model },
   { title: "CHECKS", align: "right", cell: ({ checks }) => String(checks) },
   { title: "BAD", align: "right", cell: ({ bad }) => String(bad) },
-  { title: "COST", align: "money", cell: ({ cost }) => dollarsText(cost) },
-  { title: "REVENUE", align: "money", cell: ({ charged }) => dollarsText(charged) },
+  { title: "COST", align: "money", cell: ({ cost }) => formatDollars(cost) },
+  { title: "REVENUE", align: "money", cell: ({ charged }) => formatDollars(charged) },
   { title: "SHARE", align: "right", cell: (row) => shareText(row) },
 ];
 
@@ -61,7 +63,7 @@ const shareText = (costs: Pick<ModelCosts, "cost" | "charged">): string => {
 
 /** The sum of all models comes last. */
 async function listModels({ pool, clock, json, print, terminal }: AdminRun): Promise<number> {
-  const [from, to] = [new Date(clock.now() - DAYS * 86_400_000), new Date(clock.now())];
+  const [from, to] = [new Date(clock.now() - DAYS * DAY_MS), new Date(clock.now())];
   const [checked, charges] = await Promise.all([
     openCheckReader({ pool, isThere: () => true }).models(from),
     openPlatformSpend({ pool }).models({ from, to }),
@@ -96,7 +98,7 @@ async function listModels({ pool, clock, json, print, terminal }: AdminRun): Pro
 async function list({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {
   const id = flags.node === undefined ? undefined : parseId("node", flags.node);
   if (flags.node !== undefined && id === undefined) throw new UsageError("--node must be a node's id (node_…)");
-  const since = new Date(clock.now() - DAYS * 86_400_000);
+  const since = new Date(clock.now() - DAYS * DAY_MS);
   const sums = await openCheckReader({ pool, isThere: () => true }).sums(since, id);
   if (json) print(JSON.stringify(sums.map(shown), null, 2));
   else print(sums.length === 0 ? "No answers have been checked." : formatTable(COLUMNS, sums, terminal));

@@ -1,13 +1,13 @@
 /** `tollgate admin withheld …`: lists and releases withheld shares. */
 import { isPlainText } from "@tollgate/api/plain-text.ts";
-import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
+import { type Column, formatTable } from "@tollgate/terminal/table-format.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import { openWithheldSharesReserve, type WithheldShare } from "../../ledger/withheld-shares-reserve.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
-import { dollarsText } from "./dollars.ts";
+import { formatDollars } from "./format-dollars.ts";
 
 const PAGE = 500;
 
@@ -92,13 +92,13 @@ async function release({ flags, json, pool, newId, print }: AdminRun): Promise<n
     openWithheldSharesReserve({ pool }).release(of, { by: COMMAND_LINE_ACTOR, note }),
   );
   if (json) print(JSON.stringify({ shares, amount_micro: formatExactMicrodollars(amount) }, null, 2));
-  else print(`${shares} ${shares === 1 ? "share" : "shares"} released, ${dollarsText(amount)}`);
+  else print(`${shares} ${shares === 1 ? "share" : "shares"} released, ${formatDollars(amount)}`);
   return 0;
 }
 
 const COLUMNS: Column<WithheldShare>[] = [
   { title: "REQUEST", cell: ({ requestId }) => publicId("req", requestId) },
-  { title: "AMOUNT", align: "money", cell: ({ amount }) => dollarsText(amount) },
+  { title: "AMOUNT", align: "money", cell: ({ amount }) => formatDollars(amount) },
   { title: "REASON", cell: ({ reason }) => reason },
   { title: "NODE", cell: ({ nodeId }) => publicId("node", nodeId) },
   { title: "HOST", cell: ({ hostName }) => hostName },

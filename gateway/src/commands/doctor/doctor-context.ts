@@ -1,6 +1,6 @@
 /** The input of every check, and the type of its findings. */
 import { type CheckResult, failedCheck } from "@tollgate/terminal/check-results.ts";
-import { explainSystemError } from "@tollgate/terminal/failure.ts";
+import { explainSystemError } from "@tollgate/terminal/explain-failure.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";

@@ -24,7 +24,7 @@ import { parseConfig } from "../../config.ts";
 import type { ConnectionLimit } from "../../db/connection-limits.ts";
 import { compareSharedSettings } from "../../db/deployment/compare-settings.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
-import { findValkeyServer, startValkeyServer } from "../../limits/testing.ts";
+import { findValkeyServer, startValkeyServer } from "../../limits/testing-limits.ts";
 import { EVENT_TYPES } from "../../payments/stripe-events.ts";
 import { createKey } from "../../plane/credentials/nkeys.ts";
 import { selfSignedCertificate } from "../../plane/hub/testing-certificate.ts";

@@ -7,7 +7,7 @@ import { systemRandom } from "../../base/random.ts";
 import { type Config, ConfigError, parseConfig } from "../../config.ts";
 import type { Finding } from "./doctor-context.ts";
 
-export const doctor: Command = {
+export const doctorCommand: Command = {
   help: "check the settings and everything that the gateway needs, and show how to repair each problem",
   flags: {
     data: { value: "DIR", help: "the data directory of a platform without DATABASE_URL (default: ./data)" },

@@ -1,6 +1,6 @@
 /** Checks the limits server, the mail server and the payment keys. */
 import { type CheckResult, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/check-results.ts";
-import { verifySmtp } from "../../accounts/mail.ts";
+import { verifySmtp } from "../../accounts/mail-sender.ts";
 import type { Config } from "../../config.ts";
 import { type DoctorContext, describeError, type Finding, makeUnreachableFinding } from "./doctor-context.ts";
 
@@ -10,7 +10,7 @@ export async function* limitsChecks({ config: { valkeyUrl: url } }: DoctorContex
     return;
   }
   const { openValkeyServer } = await import("../../limits/valkey-server.ts");
-  const server = openValkeyServer({ url });
+  const server = openValkeyServer(url);
   try {
     const [about, memory, replication] = await Promise.all(
       ["server", "memory", "replication"].map((section) => server.info(section)),

@@ -1,10 +1,10 @@
 /** Runs all checks, dependencies first. `tollgate doctor` prints the results, and `serve` logs them. */
 import { passedCheck } from "@tollgate/terminal/check-results.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
-import { PrivatePostgresError } from "../../db/embedded/errors.ts";
-import { findPrivatePostgres } from "../../db/embedded.ts";
 import { type Connection, openPool } from "../../db/pool.ts";
-import { assertReachable } from "../failures.ts";
+import { PrivatePostgresError } from "../../db/private-postgres/errors.ts";
+import { findPrivatePostgres } from "../../db/private-postgres.ts";
+import { assertReachable } from "../explain-failure.ts";
 import { certificateChecks } from "./certificates.ts";
 import { databaseChecks } from "./database.ts";
 import { deploymentChecks } from "./deployment-checks.ts";

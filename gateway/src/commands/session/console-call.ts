@@ -1,6 +1,6 @@
 /** Calls a gateway's console API, with or without this machine's session. */
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { explainSystemError } from "@tollgate/terminal/failure.ts";
+import { explainSystemError } from "@tollgate/terminal/explain-failure.ts";
 import { z } from "zod";
 import { systemClock } from "../../base/clock.ts";
 

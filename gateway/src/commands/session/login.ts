@@ -24,7 +24,7 @@ const State = z.object({
 });
 const Me = z.object({ identity: z.object({ email: z.string() }) });
 
-export const login: Command = {
+export const loginCommand: Command = {
   help: "create a session for scripts, which you confirm in the browser",
   flags: {
     gateway: { value: "URL", help: `the gateway's address (default: ${LOCAL_GATEWAY})` },

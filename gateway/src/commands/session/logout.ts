@@ -3,7 +3,7 @@ import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } f
 import { callConsole } from "./console-call.ts";
 import { deleteStoredSession, readStoredSession } from "./stored-session.ts";
 
-export const logout: Command = {
+export const logoutCommand: Command = {
   help: "end the session that tollgate login stored on this machine",
   flags: JSON_FLAG,
   example: "",

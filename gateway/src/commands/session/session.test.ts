@@ -12,7 +12,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import type { Browser } from "../../routes/testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../../routes/testing/platform.ts";
 import { signInTestPerson } from "../../routes/testing/sign-in-test-person.ts";
-import { explainFailure } from "../failures.ts";
+import { explainFailure } from "../explain-failure.ts";
 import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 
 let platform: TestPlatform;

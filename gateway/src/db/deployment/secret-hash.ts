@@ -7,7 +7,8 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 const macOf = (secret: string, salt: string): Buffer =>
   createHmac("sha256", secret).update(`tollgate deployment ${salt}`).digest();
 
-export function hashSecretForComparison(secret: string, salt = randomBytes(16).toString("base64url")): string {
+export function hashSecretForComparison(secret: string): string {
+  const salt = randomBytes(16).toString("base64url");
   return `${salt}.${macOf(secret, salt).toString("base64url")}`;
 }
 

@@ -5,8 +5,12 @@
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { ProcessUser } from "../embedded/os-user.ts";
-import { findInstalledBinaries, makeBinariesUsable, type PostgresBinaries } from "../embedded/postgres-binaries.ts";
+import type { ProcessUser } from "../private-postgres/os-user.ts";
+import {
+  findInstalledBinaries,
+  makeBinariesUsable,
+  type PostgresBinaries,
+} from "../private-postgres/postgres-binaries.ts";
 
 const FOLDER = "/usr/lib/postgresql";
 /** The npm package's versions for the major versions between the oldest supported one and the installed one. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AccountLoads, LOADS_TOLD_MAX } from "./account-loads.ts";
+import { AccountLoads, REPORTED_LOADS_MAX } from "./account-loads.ts";
 
 function openLoads() {
   const sums = new Map<string, [inService: number, waiting: number]>();
@@ -43,8 +43,8 @@ test("an account's load is the sum of this gateway's requests and those in the o
 
 test("a gateway reports the loads of a limited number of accounts", () => {
   const { loads } = openLoads();
-  for (let i = 0; i < LOADS_TOLD_MAX + 5; i++)
+  for (let i = 0; i < REPORTED_LOADS_MAX + 5; i++)
     loads.count(i % 2 === 0 ? "m" : "n", `account ${i}`, { inService: 1, waiting: 0 });
   const told = Object.values(loads.own()).reduce((sum, accounts) => sum + Object.keys(accounts).length, 0);
-  assert.equal(told, LOADS_TOLD_MAX);
+  assert.equal(told, REPORTED_LOADS_MAX);
 });

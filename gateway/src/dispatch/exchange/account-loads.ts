@@ -2,14 +2,14 @@
  * How many requests of each account are in service and how many wait, by model. Gateways exchange these counts, so that
  * an account's equal share holds over all gateways. `apply` receives every change, of this gateway and of others.
  */
-export type Load = [inService: number, waiting: number];
+export type AccountLoad = [inService: number, waiting: number];
 
 /** By model, then by account: the number of requests in service, and of those that wait. */
-export type AccountLoadsByModel = Record<string, Record<string, Load>>;
+export type AccountLoadsByModel = Record<string, Record<string, AccountLoad>>;
 
-const NONE: Load = [0, 0];
+const NONE: AccountLoad = [0, 0];
 /** The most accounts in one message, which keeps it well below the plane's size limit. */
-export const LOADS_TOLD_MAX = 2_000;
+export const REPORTED_LOADS_MAX = 2_000;
 
 type Apply = (model: string, account: string, change: { inService: number; waiting: number }) => void;
 
@@ -36,14 +36,14 @@ export class AccountLoads {
   }
 
   /** How many of the account's requests this gateway serves, and how many wait here. */
-  ownOf(model: string, account: string): Load {
+  ownOf(model: string, account: string): AccountLoad {
     return find(this.#own, model, account);
   }
 
-  /** The counts of this gateway's accounts, at most `LOADS_TOLD_MAX` of them. */
+  /** The counts of this gateway's accounts, at most `REPORTED_LOADS_MAX` of them. */
   own(): AccountLoadsByModel {
     const loads: AccountLoadsByModel = {};
-    let left = LOADS_TOLD_MAX;
+    let left = REPORTED_LOADS_MAX;
     for (const [model, accounts] of this.#own) {
       loads[model] = Object.fromEntries([...accounts].slice(0, left));
       left -= Math.min(left, accounts.size);
@@ -64,7 +64,7 @@ export class AccountLoads {
     else this.#elsewhere.delete(from);
   }
 
-  #update(table: LoadTable, { model, account }: { model: string; account: string }, load: Load): void {
+  #update(table: LoadTable, { model, account }: { model: string; account: string }, load: AccountLoad): void {
     const before = find(table, model, account);
     const change = { inService: load[0] - before[0], waiting: load[1] - before[1] };
     if (change.inService === 0 && change.waiting === 0) return;
@@ -74,14 +74,14 @@ export class AccountLoads {
 }
 
 /** The methods through which gateways exchange their counts. */
-export type SharedLoads = Pick<AccountLoads, "own" | "ownOf" | "told" | "onChange">;
+export type SharedAccountLoads = Pick<AccountLoads, "own" | "ownOf" | "told" | "onChange">;
 
-type LoadTable = Map<string, Map<string, Load>>;
+type LoadTable = Map<string, Map<string, AccountLoad>>;
 
-const find = (table: LoadTable, model: string, account: string): Load => table.get(model)?.get(account) ?? NONE;
+const find = (table: LoadTable, model: string, account: string): AccountLoad => table.get(model)?.get(account) ?? NONE;
 
-function set(table: LoadTable, { model, account }: { model: string; account: string }, load: Load): void {
-  const accounts = table.get(model) ?? new Map<string, Load>();
+function set(table: LoadTable, { model, account }: { model: string; account: string }, load: AccountLoad): void {
+  const accounts = table.get(model) ?? new Map<string, AccountLoad>();
   if (load[0] > 0 || load[1] > 0) table.set(model, accounts.set(account, load));
   else if (accounts.delete(account) && accounts.size === 0) table.delete(model);
 }

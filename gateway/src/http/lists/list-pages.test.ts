@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { PageFields, SpanFields } from "@tollgate/api/list-query-fields.ts";
+import { PageFields, TimeRangeFields } from "@tollgate/api/list-query-fields.ts";
 import fc from "fast-check";
 import { z } from "zod";
 import { listPage } from "./list-pages.ts";
@@ -76,7 +76,7 @@ describe("the pages of a list", () => {
   });
 
   test("refuse invalid fields by name", () => {
-    const Query = z.object({ ...PageFields, ...SpanFields });
+    const Query = z.object({ ...PageFields, ...TimeRangeFields });
     const ok = (fields: object): boolean => Query.safeParse(fields).success;
     assert.equal(Query.parse({}).limit, 50);
     assert.deepEqual(

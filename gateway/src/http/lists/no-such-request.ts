@@ -4,7 +4,7 @@
  */
 import { creationTimeMsOf, type Uuid } from "../../base/ids.ts";
 import type { Fault, FaultOptions } from "../../faults.ts";
-import type { RequestHistory } from "../../history/history.ts";
+import type { RequestHistory } from "../../history/request-history.ts";
 
 export async function createRequestNotFoundFault(
   history: Pick<RequestHistory, "keptFrom">,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Distribution } from "../../base/counters.ts";
+import { Histogram } from "../../base/metric-counters.ts";
 import { addCountersOfEndedWorker, combinedMetricsPage } from "./combine-worker-metrics.ts";
 import { createMetricsPage, type MetricFigures, type MetricsPage } from "./metrics-page.ts";
 
@@ -10,7 +10,7 @@ const figuresOf = async (page: MetricsPage): Promise<MetricFigures> =>
 
 async function worker(count: number): Promise<MetricFigures> {
   const page = createMetricsPage();
-  const seconds = new Distribution([1, 10]);
+  const seconds = new Histogram([1, 10]);
   seconds.add(count);
   page.counter("t_total", "", () => [[count, { a: "x" }]]);
   page.histogram("t_seconds", "", () => [[seconds]]);

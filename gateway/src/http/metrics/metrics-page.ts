@@ -1,6 +1,6 @@
 /** Registers metrics whose values are kept as plain numbers elsewhere and are read only when Prometheus scrapes. */
 import prometheus from "prom-client";
-import type { Distribution } from "../../base/counters.ts";
+import type { Histogram } from "../../base/metric-counters.ts";
 
 type Labels = Record<string, string>;
 
@@ -32,7 +32,7 @@ export interface MetricsPage {
   gauge(name: string, help: string, read: () => Iterable<MetricReading>, together?: GaugeCombination): void;
   /** A counter. Workers' values are added up. */
   counter(name: string, help: string, read: () => Iterable<MetricReading>): void;
-  histogram(name: string, help: string, read: () => Iterable<readonly [Distribution, Labels?]>): void;
+  histogram(name: string, help: string, read: () => Iterable<readonly [Histogram, Labels?]>): void;
   text(): Promise<{ contentType: string; text: string }>;
   figures(): Promise<MetricFigures>;
 }
@@ -74,7 +74,7 @@ export function createMetricsPage(): MetricsPage {
 }
 
 /** Each bucket's count includes the smaller buckets, as Prometheus requires. */
-function samplesOf(name: string, { bounds, counts, sum }: Distribution, labels: Labels): Sample[] {
+function samplesOf(name: string, { bounds, counts, sum }: Histogram, labels: Labels): Sample[] {
   const samples: Sample[] = [];
   let count = 0;
   for (const [i, inBucket] of counts.entries()) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Distribution } from "../../base/counters.ts";
+import { Histogram } from "../../base/metric-counters.ts";
 import { pico } from "../../base/money.ts";
 import { openMetrics } from "./metrics.ts";
 
@@ -8,7 +8,7 @@ test("the metrics page shows ended and refused requests as counters, and nodes a
   let busy = 3;
   let verdict: { at: Date; balanced: boolean } | undefined;
   const figures = (...sizes: number[]) => {
-    const made = { sizes: new Distribution([1, 8]), waitS: new Distribution([0.1]), tripS: new Distribution([0.1]) };
+    const made = { sizes: new Histogram([1, 8]), waitS: new Histogram([0.1]), tripS: new Histogram([0.1]) };
     for (const size of sizes) made.sizes.add(size);
     return { ...made, lockWaits: sizes.length };
   };

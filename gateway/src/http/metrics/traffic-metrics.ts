@@ -3,10 +3,10 @@
  * values: models come from the catalogue, routes and codes from declarations.
  */
 import { faults } from "@tollgate/api/faults.ts";
-import { Counts, Distribution, ValuePerLabel } from "../../base/counters.ts";
+import { Histogram, LabelledCounts, ValuePerLabel } from "../../base/metric-counters.ts";
 import type { Pico } from "../../base/money.ts";
-import { type RequestOutcome, WITHHELD_REASONS } from "../../base/states.ts";
-import type { EndedRequest, RequestObserver } from "../../inference/gateway.ts";
+import { type RequestOutcome, WITHHELD_REASONS } from "../../base/stored-enumerations.ts";
+import type { EndedRequest, RequestObserver } from "../../inference/request-path-dependencies.ts";
 import type { UnavailableCause } from "../../limits/limits.ts";
 import type { HttpObserver } from "../http-call.ts";
 import type { MetricReading, MetricsPage } from "./metrics-page.ts";
@@ -32,18 +32,18 @@ interface ModelFigures {
   promptTokens: number;
   completionTokens: number;
   chargedMicro: number;
-  queueS: Distribution;
-  firstTokenS: Distribution;
-  wholeS: Distribution;
+  queueS: Histogram;
+  firstTokenS: Histogram;
+  wholeS: Histogram;
 }
 
 const newModel = (): ModelFigures => ({
   promptTokens: 0,
   completionTokens: 0,
   chargedMicro: 0,
-  queueS: new Distribution(SECONDS),
-  firstTokenS: new Distribution(SECONDS),
-  wholeS: new Distribution(SECONDS),
+  queueS: new Histogram(SECONDS),
+  firstTokenS: new Histogram(SECONDS),
+  wholeS: new Histogram(SECONDS),
 });
 
 export interface TrafficMetrics {
@@ -53,17 +53,17 @@ export interface TrafficMetrics {
 }
 
 /** All series start at zero, because otherwise Prometheus would not see the first event as an increase. */
-function countsOf(words: readonly string[]): Counts {
-  const counts = new Counts();
+function countsOf(words: readonly string[]): LabelledCounts {
+  const counts = new LabelledCounts();
   for (const word of words) counts.add(word, 0);
   return counts;
 }
 
 export function openTrafficMetrics(page: MetricsPage): TrafficMetrics {
   const requests = new ValuePerLabel(() => countsOf(OUTCOMES));
-  const unread = new Counts();
+  const unread = new LabelledCounts();
   const models = new ValuePerLabel(newModel);
-  const answers = new ValuePerLabel(() => new Counts());
+  const answers = new ValuePerLabel(() => new LabelledCounts());
   const refusals = countsOf(Object.entries(faults).map(([code, { status }]) => `${code}${GAP}${status}`));
   const unanswered = countsOf(CAUSES);
   const withheld = countsOf(WITHHELD_REASONS);
@@ -71,7 +71,7 @@ export function openTrafficMetrics(page: MetricsPage): TrafficMetrics {
   /**
    * Converts counts to metric readings. The key of a count contains the values of several labels, separated by `GAP`.
    */
-  const labelled = (counts: Counts, names: string[]) =>
+  const labelled = (counts: LabelledCounts, names: string[]) =>
     function* (): Generator<MetricReading> {
       for (const [words, count] of counts.entries()) {
         const values = words.split(GAP);
@@ -83,7 +83,7 @@ export function openTrafficMetrics(page: MetricsPage): TrafficMetrics {
       for (const [model, figures] of models.entries()) yield [pick(figures), { model }];
     };
   const spread = (pick: "queueS" | "firstTokenS" | "wholeS") =>
-    function* (): Generator<[Distribution, { model: string }]> {
+    function* (): Generator<[Histogram, { model: string }]> {
       for (const [model, figures] of models.entries()) yield [figures[pick], { model }];
     };
 

@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../../base/ids.ts";
-import { INCIDENT_CAUSES, INCIDENT_STATES, type IncidentCause } from "../../base/states.ts";
+import { INCIDENT_CAUSES, INCIDENT_STATES, type IncidentCause } from "../../base/stored-enumerations.ts";
 import { DAY_MS } from "../../base/time.ts";
 import { inTransaction } from "../../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";

@@ -3,7 +3,7 @@
  * first observation. It ends after two minutes without the problem, so that an intermittent fault is one incident.
  * During an outage of the whole platform, single models have no incidents.
  */
-import type { IncidentCause, IncidentState } from "../../base/states.ts";
+import type { IncidentCause, IncidentState } from "../../base/stored-enumerations.ts";
 import type { PlatformHealth, PlatformHealthCause } from "../judge-platform-health.ts";
 
 /** A problem becomes an incident after this time. */

@@ -2,13 +2,14 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Outage } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";
+import { HOUR_MS } from "../../base/time.ts";
 import { isDatabaseUnreachable } from "../../db/errors.ts";
 import type { PlatformHealth } from "../judge-platform-health.ts";
 import type { PlatformHealthReader } from "../platform-health.ts";
 import { type Incidents, OBSERVE_EVERY_MS } from "./incident-records.ts";
 import { INCIDENT_OPENS_AFTER_MS } from "./incident-rules.ts";
 
-const FORGET_EVERY_MS = 6 * 60 * 60 * 1000;
+const FORGET_EVERY_MS = 6 * HOUR_MS;
 
 interface Watched {
   incidents: Pick<Incidents, "see" | "recordAbsence" | "forget">;

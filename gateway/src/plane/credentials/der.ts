@@ -12,7 +12,7 @@ export const encodeDerSequence = (...parts: Buffer[]): Buffer => encodeDerValue(
 /** An object identifier, from its bytes in hexadecimal. */
 export const encodeDerOid = (hex: string): Buffer => encodeDerValue(0x06, Buffer.from(hex, "hex"));
 
-export function encodePem(kind: string, bytes: Buffer): string {
+export function encodeCertificatePem(bytes: Buffer): string {
   const lines = bytes.toString("base64").match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${kind}-----\n${lines.join("\n")}\n-----END ${kind}-----\n`;
+  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }

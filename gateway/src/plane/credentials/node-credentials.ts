@@ -6,11 +6,12 @@
 import { createHmac } from "node:crypto";
 import { nodePermissions } from "@tollgate/protocol/nats-subjects.ts";
 import { invariant } from "../../base/invariant.ts";
+import { HOUR_MS } from "../../base/time.ts";
 import type { NodeCredentials } from "../plane.ts";
 import { keyFromBytes, type SigningKey } from "./nkeys.ts";
 import { CREDENTIAL_TTL_MS_MAX, isNodeId, mintUserJwt } from "./user-jwt.ts";
 
-export const CREDENTIAL_TTL_MS = 60 * 60 * 1000;
+export const CREDENTIAL_TTL_MS = HOUR_MS;
 export const NODE_SUBSCRIPTIONS_MAX = 16;
 export const NODE_CONNECTIONS_MAX = 4;
 /** The largest message in bytes: the default limit of a NATS server. */

@@ -27,8 +27,8 @@ function verifying(key: SigningKey): VerifyingKey {
   return parsed;
 }
 
-function verdictOf(jwt: string, nowMs = NOW_S * 1000, by = account): string {
-  const verdict = verifyJwt([verifying(by)], jwt, nowMs);
+function verdictOf(jwt: string, nowMs = NOW_S * 1000): string {
+  const verdict = verifyJwt([verifying(account)], jwt, nowMs);
   return verdict.ok ? "ok" : verdict.refusal;
 }
 

@@ -5,12 +5,13 @@
 import type { SubjectPermissions } from "@tollgate/protocol/nats-subjects.ts";
 import { z } from "zod";
 import { invariant } from "../../base/invariant.ts";
+import { DAY_MS } from "../../base/time.ts";
 import { isPattern } from "../subject-patterns.ts";
 import { readSegment, signJwt } from "./jwt.ts";
 import { parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";
 
 /** The longest lifetime of a node's credential. Older revocations can be dropped. */
-export const CREDENTIAL_TTL_MS_MAX = 24 * 60 * 60 * 1000;
+export const CREDENTIAL_TTL_MS_MAX = DAY_MS;
 export const JWT_CHARS_MAX = 4096;
 const PATTERNS_MAX = 16;
 /** A node ID is a single token of a subject. Without dots, wildcards or spaces it cannot match other subjects. */

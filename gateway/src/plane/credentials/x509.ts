@@ -5,7 +5,8 @@
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
-import { encodeDerOid, encodeDerSequence, encodeDerValue, encodePem } from "./der.ts";
+import { DAY_MS } from "../../base/time.ts";
+import { encodeCertificatePem, encodeDerOid, encodeDerSequence, encodeDerValue } from "./der.ts";
 
 interface Certificate {
   /** The certificate in PEM format. `key`: its private key. */
@@ -23,7 +24,6 @@ interface Authority extends Certificate {
 }
 
 const YEARS = 10;
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Certificates are dated a day back, because clocks differ. */
 const BACKDATED_MS = DAY_MS;
 
@@ -94,7 +94,7 @@ function certificate({ subject, issuer, keys, signer, extensions, nowMs }: Certi
   );
   const signature = encodeDerValue(0x03, Buffer.of(0), sign("sha256", body, signer));
   return {
-    cert: encodePem("CERTIFICATE", encodeDerSequence(body, ECDSA_WITH_SHA256, signature)),
+    cert: encodeCertificatePem(encodeDerSequence(body, ECDSA_WITH_SHA256, signature)),
     key: keys.privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
   };
 }

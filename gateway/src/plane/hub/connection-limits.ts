@@ -4,7 +4,7 @@
  * oldest of the same network, so that one network cannot evict others. At the total limit, it is the oldest of all.
  */
 import { isIPv6 } from "node:net";
-import type { HubLimits } from "./limits.ts";
+import type { HubLimits } from "./hub-limits.ts";
 
 type Bounds = Pick<
   HubLimits,

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { describe, test } from "node:test";
 import { ALL_NODE_STATES_SUBJECT, nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { manualClock } from "../../base/testing.ts";
-import { connectClient, connectRawPeer, openTestHub, waitForDisconnectedNode } from "./testing.ts";
+import { connectClient, connectRawPeer, openTestHub, waitForDisconnectedNode } from "./testing-hub.ts";
 
 const clock = manualClock();
 const x = Buffer.from("x");

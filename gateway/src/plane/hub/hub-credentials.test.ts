@@ -8,7 +8,7 @@ import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock } from "../../base/testing.ts";
 import { createKey, InvalidKeyError } from "../credentials/nkeys.ts";
-import { connectClient, connectRawPeer, openTestHub, waitForDisconnectedNode } from "./testing.ts";
+import { connectClient, connectRawPeer, openTestHub, waitForDisconnectedNode } from "./testing-hub.ts";
 
 const clock = manualClock();
 const REFUSED = /Authorization Violation/;

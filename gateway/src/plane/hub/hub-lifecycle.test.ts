@@ -8,7 +8,7 @@ import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock } from "../../base/testing.ts";
 import { openHub } from "./hub.ts";
-import { connectClient, connectRawPeer, openTestHub, RawPeer, waitForDisconnectedNode } from "./testing.ts";
+import { connectClient, connectRawPeer, openTestHub, RawPeer, waitForDisconnectedNode } from "./testing-hub.ts";
 
 const clock = manualClock();
 const x = Buffer.from("x");

@@ -4,8 +4,8 @@ import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { manualClock } from "../../base/testing.ts";
-import { connectClient, connectRawPeer, openTestHub, waitForDisconnectedNode } from "./testing.ts";
 import { selfSignedCertificate } from "./testing-certificate.ts";
+import { connectClient, connectRawPeer, openTestHub, waitForDisconnectedNode } from "./testing-hub.ts";
 
 const clock = manualClock();
 const tls = selfSignedCertificate();

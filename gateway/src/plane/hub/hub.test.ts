@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { headers } from "@nats-io/transport-node";
 import { ALL_NODE_STATES_SUBJECT, nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { manualClock } from "../../base/testing.ts";
-import { connectClient, connectRawPeer, openTestHub, unrestrictedCredentials } from "./testing.ts";
+import { connectClient, connectRawPeer, openTestHub, unrestrictedCredentials } from "./testing-hub.ts";
 
 const clock = manualClock();
 const text = (payload: Uint8Array): string => Buffer.from(payload).toString();

@@ -20,9 +20,9 @@ import { concatPayloadParts, type DispatchPlane, type NodeCredentials } from "..
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subject-patterns.ts";
 import type { AcceptedCredentials } from "./authenticate.ts";
-import { type ConnectionAdmission, HubConnection, type HubForConnections } from "./connection.ts";
 import { ConnectionLimits } from "./connection-limits.ts";
-import { HUB_LIMITS, type HubLimits } from "./limits.ts";
+import { type ConnectionAdmission, HubConnection, type HubForConnections } from "./hub-connection.ts";
+import { HUB_LIMITS, type HubLimits } from "./hub-limits.ts";
 import { createMessageRouter } from "./message-router.ts";
 import { NodeRateLimits } from "./node-rate-limits.ts";
 import { createMemoryRevocations } from "./revocations.ts";

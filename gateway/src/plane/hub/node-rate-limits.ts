@@ -1,6 +1,6 @@
 /** Rate limits per node: for new connections, and for data over all of the node's connections. */
 import type { Clock } from "../../base/clock.ts";
-import type { HubLimits } from "./limits.ts";
+import type { HubLimits } from "./hub-limits.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 
 const FORGET_EVERY_MS = 60_000;

@@ -4,17 +4,17 @@
  * are in this file to keep them in step.
  */
 import { parseSendingNode } from "@tollgate/protocol/nats-subjects.ts";
-import { type Channel, LOWEST_FREE_MESSAGE_KIND } from "../../base/channel.ts";
 import type { Clock } from "../../base/clock.ts";
 import { createReachableDependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
+import { LOWEST_FREE_MESSAGE_KIND, type ProcessMessageChannel } from "../../base/process-message-channel.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
 import type { DispatchPlane, NodeCredentials } from "../plane.ts";
 import { isSubject } from "../subject-patterns.ts";
 import type { Hub } from "./hub.ts";
-import { HUB_LIMITS } from "./limits.ts";
+import { HUB_LIMITS } from "./hub-limits.ts";
 
 const KINDS = {
   publish: 0,
@@ -31,8 +31,8 @@ const KINDS = {
 const kind = (name: keyof typeof KINDS): number => LOWEST_FREE_MESSAGE_KIND + 16 + KINDS[name];
 
 /** For the primary process. Returns a function that connects a new worker to the plane. */
-export function openHubToWorkers(hub: Hub): (channel: Channel) => void {
-  const channels = new Set<Channel>();
+export function openHubToWorkers(hub: Hub): (channel: ProcessMessageChannel) => void {
+  const channels = new Set<ProcessMessageChannel>();
   hub.onNodeGone((nodeId) => {
     for (const channel of channels) channel.tell(kind("gone"), { text: nodeId });
   });
@@ -61,7 +61,10 @@ export function openHubToWorkers(hub: Hub): (channel: Channel) => void {
 }
 
 /** For a worker. The worker ends when the channel closes, because it cannot run without the primary process. */
-export function openPlaneInWorker(channel: Channel, { clock, log }: { clock: Clock; log: Log }): DispatchPlane {
+export function openPlaneInWorker(
+  channel: ProcessMessageChannel,
+  { clock, log }: { clock: Clock; log: Log },
+): DispatchPlane {
   const peerLog = rateLimitedLog(log, clock);
   const subscribers = new Map<number, (subject: string, payload: Uint8Array) => void>();
   const goneListeners: ((nodeId: string, by: "node") => void)[] = [];

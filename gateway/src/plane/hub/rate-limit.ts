@@ -3,7 +3,7 @@
  * counted in milliseconds. When the node is ahead of its allowance by more than a burst, reading pauses until the
  * allowance has grown. A flood then stays in the sender's TCP window, and other nodes are served.
  */
-import type { HubLimits } from "./limits.ts";
+import type { HubLimits } from "./hub-limits.ts";
 
 export interface RateLimit {
   /** Counts handled operations and bytes. Returns the pause in milliseconds before reading continues, or 0. */

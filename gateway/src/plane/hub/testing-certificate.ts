@@ -1,6 +1,6 @@
 /** For tests: a certificate for this machine, created at run time so that the repository contains no private key. */
 import { generateKeyPairSync, sign } from "node:crypto";
-import { encodeDerOid, encodeDerSequence, encodeDerValue, encodePem } from "../credentials/der.ts";
+import { encodeCertificatePem, encodeDerOid, encodeDerSequence, encodeDerValue } from "../credentials/der.ts";
 
 const ED25519 = encodeDerSequence(encodeDerOid("2b6570"));
 const COMMON_NAME = encodeDerOid("550403");
@@ -33,7 +33,7 @@ export function selfSignedCertificate(commonName = "tollgate test"): { cert: str
   );
   const signature = encodeDerValue(0x03, Buffer.of(0), sign(null, body, privateKey));
   return {
-    cert: encodePem("CERTIFICATE", encodeDerSequence(body, ED25519, signature)),
+    cert: encodeCertificatePem(encodeDerSequence(body, ED25519, signature)),
     key: privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
   };
 }

@@ -4,7 +4,7 @@ import type { Random } from "../../base/random.ts";
 import { createKey, type SigningKey } from "../credentials/nkeys.ts";
 import { PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
 import { mintUserJwt } from "../credentials/user-jwt.ts";
-import type { NatsLogin } from "./connect.ts";
+import type { NatsLogin } from "./connect-to-nats.ts";
 import { GATEWAY_SUBJECTS, INBOX_PREFIX, PING_SERVERS_SUBJECT } from "./subjects.ts";
 
 interface GatewayIdentity {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
-import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import {
   ALL_NODE_STATES_SUBJECT,
   gatewayInboxSubject,
@@ -20,19 +20,17 @@ import { systemRandom } from "../../base/random.ts";
 import { manualClock, seededRandom } from "../../base/testing.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import { createKey } from "../credentials/nkeys.ts";
-import { connectClient } from "../hub/testing.ts";
+import { connectClient } from "../hub/testing-hub.ts";
 import type { DispatchPlane, NodeCredentials } from "../plane.ts";
-import { NatsSetupError } from "./connect.ts";
+import { AUTHORIZATION_REFUSED, TEST_PAYLOAD } from "../testing-planes.ts";
+import { NatsSetupError } from "./connect-to-nats.ts";
 import { readServerIdOfPing } from "./connection-events.ts";
 import { createPlaneSetup } from "./plane-setup.ts";
 import { PlaneUnreachableError } from "./reconnecting-connection.ts";
 import { PING_SERVERS_EVERY_MS } from "./server-pings.ts";
 import { pingAnswerSubject } from "./subjects.ts";
-import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { openBreakableConnection } from "./testing-breakable-connection.ts";
-
-const x = Buffer.from("x");
-const REFUSED = /Authorization Violation/;
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing-nats-server.ts";
 
 describe("a plane on NATS", { skip: skipWithoutNats }, () => {
   let server: NatsServer;
@@ -164,7 +162,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
         return minted !== undefined;
       });
       const client = await connectClient(t, minted as NodeCredentials);
-      client.publish(nodeStateSubject("n1"), x);
+      client.publish(nodeStateSubject("n1"), TEST_PAYLOAD);
       await eventually("it hears", () => heard.length === 1);
     });
 
@@ -235,7 +233,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const client = await connectClient(t, old);
       await one.revoke("n1");
       await client.closed();
-      await assert.rejects(connectClient(t, old), REFUSED);
+      await assert.rejects(connectClient(t, old), AUTHORIZATION_REFUSED);
       await connectClient(t, await two.mint("n1"));
     });
 
@@ -255,7 +253,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
         await eventually("the credential is refused", () =>
           connectClient(t, credential).then(
             (client) => client.close().then(() => false),
-            (error: Error) => REFUSED.test(error.message),
+            (error: Error) => AUTHORIZATION_REFUSED.test(error.message),
           ),
         );
       }
@@ -268,7 +266,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     await plane.revoke("n1");
     await server.kill();
     await server.start();
-    await assert.rejects(connectClient(t, minted), REFUSED);
+    await assert.rejects(connectClient(t, minted), AUTHORIZATION_REFUSED);
   });
 
   test("delivers a node's last messages before it reports that the node disconnected", async (t) => {
@@ -320,7 +318,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     assert.equal(minted.url, two.url);
     const node = await connectClient(t, minted);
     await eventually("the node is heard", () => {
-      node.publish(nodeStateSubject("n1"), x);
+      node.publish(nodeStateSubject("n1"), TEST_PAYLOAD);
       return heard.length > 0;
     });
     const states = new Set<string>();
@@ -333,7 +331,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     await asked("its server does not answer, and the gateway's own does", () => !plane.reaches("n1") && plane.hears);
     two.thaw();
     await asked("it is reached again", () => plane.reaches("n1"));
-    node.publish(nodeStateSubject("n1"), x);
+    node.publish(nodeStateSubject("n1"), TEST_PAYLOAD);
     await eventually("a state came", () => states.size > 0);
     assert.deepEqual([...states], [nodeStateSubject("n1")], "what servers answer is no node's state");
 
@@ -341,7 +339,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     await plane.revoke("n1");
     assert.match(String(await node.closed()), /Authentication Revoked/);
     await gone;
-    await assert.rejects(connectClient(t, minted), REFUSED);
+    await assert.rejects(connectClient(t, minted), AUTHORIZATION_REFUSED);
 
     // A node that renews its credentials counts as moved until its old connection ends.
     const renewed = await plane.mint("n1");

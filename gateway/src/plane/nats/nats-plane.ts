@@ -31,7 +31,7 @@ import {
   readRevokedKeys,
   readRevokedUntilS,
 } from "./account-jwt.ts";
-import { connectNats } from "./connect.ts";
+import { connectNats } from "./connect-to-nats.ts";
 import { ConnectedNodes, OpenConnections } from "./connected-nodes.ts";
 import { parseServerId, readNodeEvent, readServerIdOfPing } from "./connection-events.ts";
 import { CredentialRevoker } from "./credential-revoker.ts";

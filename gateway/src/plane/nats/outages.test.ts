@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/frame-codec.ts";
 import {
   gatewaySubject,
   nodeStateSubject,
@@ -23,10 +23,10 @@ import { type Dispatcher, openDispatcher } from "../../dispatch/dispatcher.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import type { Attempt } from "../../dispatch/running-attempt.ts";
 import { TextSink } from "../../dispatch/testing.ts";
-import { connectClient } from "../hub/testing.ts";
+import { connectClient } from "../hub/testing-hub.ts";
 import type { DispatchPlane, NodeCredentials } from "../plane.ts";
-import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { openBreakableConnection } from "./testing-breakable-connection.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing-nats-server.ts";
 
 /** The plane's interval of attempts to reconnect. */
 const RETRY_MS = 50;
@@ -69,7 +69,7 @@ describe("partial outages of the plane while requests run", { skip: skipWithoutN
   });
 
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-    test(`retries a node's jobs after it reconnects, when its server ends by ${signal}`, async (t) => {
+    test(`retries a node's jobs after the node reconnects, when its NATS server ends by ${signal}`, async (t) => {
       const servers = await startCluster(t, 3);
       const [own, first, second] = servers as [NatsServer, NatsServer, NatsServer];
       const clock = handClock();

@@ -8,9 +8,9 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import type { Clock } from "../../base/clock.ts";
 import { manualClock } from "../../base/testing.ts";
 import { DEPLOYMENTS_SUBJECT } from "../gateway-subjects.ts";
-import { connectClient } from "../hub/testing.ts";
+import { connectClient } from "../hub/testing-hub.ts";
 import type { DispatchPlane, PlaneOwnership } from "../plane.ts";
-import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing-nats-server.ts";
 
 /** How long a gateway that claimed the plane waits before it checks for a claim of another gateway. */
 const CLAIMED_AFTER_MS = 500;

@@ -7,7 +7,7 @@ import { createInbox, type NatsConnection, type Subscription } from "@nats-io/tr
 import type { Clock } from "../../base/clock.ts";
 import { type Dependency, UnreachableError } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";
-import { NatsSetupError } from "./connect.ts";
+import { NatsSetupError } from "./connect-to-nats.ts";
 import { INBOX_PREFIX } from "./subjects.ts";
 
 const RETRY_MS_MIN = 50;

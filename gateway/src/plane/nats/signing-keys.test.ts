@@ -8,13 +8,11 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey, keyFromSeed } from "../credentials/nkeys.ts";
-import { connectClient } from "../hub/testing.ts";
+import { connectClient } from "../hub/testing-hub.ts";
 import type { DispatchPlane } from "../plane.ts";
+import { AUTHORIZATION_REFUSED, TEST_PAYLOAD } from "../testing-planes.ts";
 import { setSigningKeys } from "./signing-keys.ts";
-import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
-
-const REFUSED = /Authorization Violation/;
-const x = Buffer.from("x");
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing-nats-server.ts";
 
 describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
   let server: NatsServer;
@@ -37,8 +35,8 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
     for (const plane of [before, after]) plane.subscribe("tg.s.*", (subject) => void heard.push(subject));
     const clients = [await connectClient(t, await before.mint("n1")), await connectClient(t, await after.mint("n2"))];
     await eventually("both hear both", () => {
-      clients[0]?.publish("tg.s.n1", x);
-      clients[1]?.publish("tg.s.n2", x);
+      clients[0]?.publish("tg.s.n1", TEST_PAYLOAD);
+      clients[1]?.publish("tg.s.n2", TEST_PAYLOAD);
       return ["tg.s.n1", "tg.s.n2"].every((subject) => heard.filter((one) => one === subject).length >= 2);
     });
   });
@@ -49,7 +47,7 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
     const credentials = [await behind.mint("n1"), await ahead.mint("n1")];
     for (const one of credentials) await connectClient(t, one);
     await behind.revoke("n1");
-    for (const one of credentials) await assert.rejects(connectClient(t, one), REFUSED);
+    for (const one of credentials) await assert.rejects(connectClient(t, one), AUTHORIZATION_REFUSED);
     for (const plane of [behind, ahead]) await connectClient(t, await plane.mint("n1"));
   });
 
@@ -65,7 +63,7 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
     const operator = keyFromSeed(operatorSeed, "operator");
     const removed = await setSigningKeys({ url, system, account, operator, clock: systemClock }, [young.publicKey]);
     assert.deepEqual(removed, [old.publicKey]);
-    await assert.rejects(connectClient(t, stale), REFUSED);
+    await assert.rejects(connectClient(t, stale), AUTHORIZATION_REFUSED);
     await client.flush();
     await connectClient(t, await after.mint("n3"));
     await after.revoke("n3");

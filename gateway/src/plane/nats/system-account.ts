@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { keyFromSeed } from "../credentials/nkeys.ts";
 import { type AccountClaims, readAccountJwt } from "./account-jwt.ts";
-import { connectNats } from "./connect.ts";
+import { connectNats } from "./connect-to-nats.ts";
 import { CLAIMS_UPDATE_SUBJECT, systemLookupSubject } from "./subjects.ts";
 
 const ANSWER_MS_MAX = 5_000;

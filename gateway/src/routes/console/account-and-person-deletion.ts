@@ -14,7 +14,7 @@ import { type Fault, ruleViolation } from "../../faults.ts";
 import { requireRole } from "../../http/guards.ts";
 import type { OpenCall } from "../../http/http-call.ts";
 import { singlePage } from "../../http/lists/list-pages.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { RouteServices } from "../services.ts";
 import { exportAccountFiles } from "./account-export.ts";
 import { meObject, sessionObject } from "./accounts.ts";

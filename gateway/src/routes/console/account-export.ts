@@ -5,10 +5,10 @@ import { creationTimeMsOf } from "../../base/ids.ts";
 import { DAY_MS } from "../../base/time.ts";
 import type { ZipEntry } from "../../base/zip.ts";
 import type { OpenCall } from "../../http/http-call.ts";
-import type { TextFile } from "../../http/routes.ts";
+import type { TextFile } from "../../http/serve-routes.ts";
 import type { RouteServices } from "../services.ts";
 import { accountObject } from "./accounts.ts";
-import { moneyHandlers } from "./balance-and-usage.ts";
+import { balanceAndUsageHandlers } from "./balance-and-usage.ts";
 import { earningHandlers } from "./earnings.ts";
 import { hostHandlers } from "./host-tokens-and-nodes.ts";
 import { invoiceHandlers } from "./invoices.ts";
@@ -69,7 +69,7 @@ export async function* exportAccountFiles(
     yield await file("", exportStatement);
     const since = new Date(Math.max(creationTimeMsOf(account.id), now() - USAGE_DAYS * DAY_MS));
     yield json("usage-by-day-and-model.json", async () => {
-      const { data } = await ask(moneyHandlers(parts).getUsage, { by: "day", split: "model", from: since });
+      const { data } = await ask(balanceAndUsageHandlers(parts).getUsage, { by: "day", split: "model", from: since });
       return data;
     });
     yield json("refused-calls.json", () => ask(refusedCallHandlers(parts).listRefusals));

@@ -10,7 +10,7 @@ import { publicId, publicIdSuffix, type Uuid } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { requireRole } from "../../http/guards.ts";
 import { singlePage } from "../../http/lists/list-pages.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 
 export function accountHandlers({ identities }: Pick<AccountServices, "identities">): Handlers<typeof accountRoutes> {
   return {

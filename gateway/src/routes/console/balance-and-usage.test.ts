@@ -6,13 +6,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, formatExactMicrodollars, pico } from "../../base/money.ts";
-import { startOfMonth } from "../../base/time.ts";
+import { DAY_MS, HOUR_MS, startOfMonth } from "../../base/time.ts";
 import { insertRefusedRequest, insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 let platform: TestPlatform;
 let owner: Person;

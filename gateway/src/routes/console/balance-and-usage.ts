@@ -1,15 +1,15 @@
 /** A builder's credit: balance and holds, usage, the statement, and purchases. */
-import type { Balance, LedgerEntry, moneyRoutes } from "@tollgate/api/console/balance-and-usage.ts";
+import type { Balance, balanceAndUsageRoutes, LedgerEntry } from "@tollgate/api/console/balance-and-usage.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
-import { SUMS_MAX } from "../../history/hourly-sums.ts";
+import { HOURLY_SUMS_MAX } from "../../history/hourly-sums.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
-import type { Handlers, WithOptionalTime } from "../../http/routes.ts";
+import type { Handlers, WithOptionalTime } from "../../http/serve-routes.ts";
 import type { Balance as AccountBalance } from "../../ledger/ledger.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
 import type { StatementLine } from "../../ledger/statement.ts";
@@ -18,11 +18,11 @@ import type { SiteServices } from "../services.ts";
 const DAYS_MAX = 400;
 const DAYS_BY_HOUR_MAX = 31;
 
-export function moneyHandlers(
+export function balanceAndUsageHandlers(
   parts: Pick<LedgerServices, "ledger" | "statement"> &
     Pick<HistoryServices, "usage"> &
     Pick<SiteServices, "cursors" | "now">,
-): Handlers<typeof moneyRoutes> {
+): Handlers<typeof balanceAndUsageRoutes> {
   const { ledger, usage, statement, cursors, now } = parts;
   return {
     async getBalance({ account }) {
@@ -57,7 +57,7 @@ export function moneyHandlers(
         field === "key"
           ? { key: publicId("key", value as Uuid), key_name: names.get(value as Uuid) ?? null }
           : { [field]: value };
-      const data = refuseTooManySums(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
+      const data = refuseTooManyHourlySums(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
         ...shown(by, row.bucket),
         ...(split !== undefined && shown(split, row.part)),
         requests: row.requests,
@@ -81,9 +81,12 @@ export function moneyHandlers(
 }
 
 /** Limits the response size, because a long time span split by hundreds of keys would have any number of sums. */
-export function refuseTooManySums<Row>(sums: Row[]): Row[] {
-  if (sums.length <= SUMS_MAX) return sums;
-  throw ruleViolation("from", `must be later, or "to" earlier: this range would return more than ${SUMS_MAX} rows`);
+export function refuseTooManyHourlySums<Row>(sums: Row[]): Row[] {
+  if (sums.length <= HOURLY_SUMS_MAX) return sums;
+  throw ruleViolation(
+    "from",
+    `must be later, or "to" earlier: this range would return more than ${HOURLY_SUMS_MAX} rows`,
+  );
 }
 
 export function balanceObject({ balance, held }: AccountBalance): WithOptionalTime<z.input<typeof Balance>> {

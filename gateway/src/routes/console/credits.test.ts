@@ -16,11 +16,11 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
+import type { PaymentProvider } from "../../payments/payment-provider.ts";
 import { openPayments, type Payments } from "../../payments/payments.ts";
-import type { PaymentProvider } from "../../payments/provider.ts";
 import { stripeProvider } from "../../payments/stripe.ts";
-import { createStripeProviderAt } from "../../payments/testing.ts";
-import { type Answer, Browser } from "../testing/browser.ts";
+import { createStripeProviderAt } from "../../payments/testing-payments.ts";
+import { Browser, type BrowserResponse } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { findConsoleOrigin } from "./credits.ts";
 
@@ -71,7 +71,7 @@ const balance = async (id: Uuid): Promise<bigint | undefined> => (await platform
 const buy = (browser: Browser, body: unknown = { pack_id: "pack_20" }, headers?: Record<string, string>) =>
   browser.send("POST", "/console/api/credits/checkout", { body, ...(headers && { headers }) });
 
-function assertRefused(answer: Answer, status: number, code: string): void {
+function assertRefused(answer: BrowserResponse, status: number, code: string): void {
   assert.equal(answer.status, status, answer.text);
   assert.deepEqual([answer.body.error?.code, answer.body.error?.type], [code, code]);
   assert.match(String(answer.headers["x-request-id"]), /^req_/);

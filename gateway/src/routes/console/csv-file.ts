@@ -1,6 +1,6 @@
 /** Streams lists as CSV files, so that no list is in memory as a whole. */
 import { type CsvColumns, csvHeader, csvLines } from "../../base/csv.ts";
-import type { TextFile } from "../../http/routes.ts";
+import type { TextFile } from "../../http/serve-routes.ts";
 
 const PAGE_ROWS = 1000;
 

@@ -7,14 +7,13 @@ import { after, before, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
-import { toUnixSeconds } from "../../base/time.ts";
-import { openRetention } from "../../history/retention.ts";
-import { formatMonth, makePastMonths, monthsAgo } from "../../history/testing.ts";
+import { DAY_MS, toUnixSeconds } from "../../base/time.ts";
+import { openHistoryRetention } from "../../history/history-retention.ts";
+import { formatMonth, makePastMonths, monthsAgo } from "../../history/testing-past-months.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const CHARGE = 1_500_000n;
 
 let platform: TestPlatform;
@@ -60,7 +59,7 @@ test("after two months were dropped, the console lists later requests only, and 
   const { as_of: _, ...totals } = (await get("requests/totals")).body;
   const usage = await listed(`usage?from=${formatMonth(monthsAgo(3))}-01`);
   const days = Math.floor((systemClock.now() - monthsAgo(1).getTime()) / DAY_MS);
-  const done = await openRetention({
+  const done = await openHistoryRetention({
     pool: platform.pool,
     rules: { historyDays: days, refusalsDays: undefined, exportDir: undefined, payoutHoldDays: 0 },
     now: () => systemClock.now(),

@@ -9,7 +9,7 @@ import { ruleViolation } from "../../faults.ts";
 import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { createRequestNotFoundFault } from "../../http/lists/no-such-request.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { WithheldShare } from "../../ledger/withheld-shares-reserve.ts";
 import {
   type EarningsDependencies,
@@ -17,7 +17,7 @@ import {
   readEarningsPage,
   readWithheldEarningsPage,
 } from "../nodes/earnings.ts";
-import { refuseTooManySums } from "./balance-and-usage.ts";
+import { refuseTooManyHourlySums } from "./balance-and-usage.ts";
 import { createCsvFile } from "./csv-file.ts";
 
 const DAYS_DEFAULT = 30;
@@ -57,7 +57,7 @@ export function earningHandlers(
       if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
         throw ruleViolation("from", `must be at most ${HOURLY_DAYS_MAX} days before "to" when "by" is "hour"`);
       }
-      const data = refuseTooManySums(
+      const data = refuseTooManyHourlySums(
         await earnings.sums(account.id, { by, split, from, to, nodeId: parseNodeFilter(query) }),
       );
       const shown = data.map((row) => sumObject(row, query));

@@ -1,6 +1,6 @@
 /** Lists unreachable dependencies by the state that each connection last recorded, without a query. */
 import type { healthRoutes } from "@tollgate/api/console/health.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { SiteServices } from "../services.ts";
 
 export function healthHandlers({ outages, now }: Pick<SiteServices, "outages" | "now">): Handlers<typeof healthRoutes> {

@@ -4,13 +4,13 @@ import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, formatExactMicrodollars, pico, ZERO } from "../../base/money.ts";
 import { computeHostShare } from "../../base/testing.ts";
+import { HOUR_MS } from "../../base/time.ts";
 import { type Node, openFleet } from "../../fleet/fleet.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const API = "/console/api";
-const HOUR_MS = 3_600_000;
 
 let platform: TestPlatform;
 let owner: Person;

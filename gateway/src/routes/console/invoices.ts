@@ -5,7 +5,7 @@ import { publicId } from "../../base/ids.ts";
 import { PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { type PdfColumn, type PdfTable, writePdf } from "../../base/pdf.ts";
 import { invalidRequest } from "../../faults.ts";
-import type { Handlers, TextFile } from "../../http/routes.ts";
+import type { Handlers, TextFile } from "../../http/serve-routes.ts";
 import type { BalanceChanges } from "../../ledger/balance-changes.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
 import type { SiteServices } from "../services.ts";

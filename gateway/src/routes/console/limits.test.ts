@@ -7,10 +7,9 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/api-limits.ts";
-import { SESSIONS_MAX } from "../../accounts/sessions.ts";
 import { parseId, type Uuid } from "../../base/ids.ts";
-import { ACTIVE_SECRETS_MAX } from "../../keys/keys.ts";
-import { type Answer, Browser } from "../testing/browser.ts";
+import { ACTIVE_SECRETS_MAX } from "../../keys/secret-store.ts";
+import { Browser, type BrowserResponse } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
@@ -41,13 +40,13 @@ async function fill(table: "api_key" | "host_token", account: Uuid, count: numbe
   }
 }
 
-const statuses = (answers: Answer[]): Record<number, number> => {
+const statuses = (answers: BrowserResponse[]): Record<number, number> => {
   const counted: Record<number, number> = {};
   for (const { status } of answers) counted[status] = (counted[status] ?? 0) + 1;
   return counted;
 };
 
-const many = (send: (i: number) => Promise<Answer>): Promise<Answer[]> =>
+const many = (send: (i: number) => Promise<BrowserResponse>): Promise<BrowserResponse[]> =>
   Promise.all(Array.from({ length: AT_ONCE }, (_, i) => send(i)));
 
 test("an expired API key does not count towards the key limit, and cannot be extended while the limit is reached", async () => {
@@ -87,10 +86,10 @@ for (const [table, path, kind, what] of [
     const create = (i = 0) => browser.send("POST", `${API}/${path}`, { body: { name: `new ${i}` } });
     const answers = await many(create);
     assert.deepEqual(statuses(answers), { 201: LEFT, 409: AT_ONCE - LEFT });
-    const refused = answers.find(({ status }) => status === 409) as Answer;
+    const refused = answers.find(({ status }) => status === 409) as BrowserResponse;
     assertRefused(refused, 409, "limit_reached");
     assert.match(String(refused.body.error?.message), new RegExp(`${max} ${what}`));
-    const made = answers.find(({ status }) => status === 201) as Answer;
+    const made = answers.find(({ status }) => status === 201) as BrowserResponse;
     await browser.send("DELETE", `${API}/${path}/${made.body.id}`);
     assert.equal((await create()).status, 201, "one that was revoked makes room");
     assert.equal((await create()).status, 409);
@@ -133,10 +132,13 @@ test(`an identity owns at most ${ACCOUNTS_PER_IDENTITY_MAX} accounts, even if ma
     browser.send("POST", `${API}/accounts`, { body: { kind: "builder", name: `new ${i}` } }),
   );
   assert.deepEqual(statuses(answers), { 201: LEFT, 409: AT_ONCE - LEFT });
-  const refused = answers.find(({ status }) => status === 409) as Answer;
+  const refused = answers.find(({ status }) => status === 409) as BrowserResponse;
   assertRefused(refused, 409, "limit_reached");
   assert.match(String(refused.body.error?.message), new RegExp(`${ACCOUNTS_PER_IDENTITY_MAX} accounts`));
 });
+
+/** The limit in gateway/sql/functions/identity_sessions_are_bounded.sql. */
+const SESSIONS_MAX = 100;
 
 describe("the sessions of an identity", () => {
   const ofIdentity = async ({ identityId }: Person): Promise<string[]> => {

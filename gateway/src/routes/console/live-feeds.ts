@@ -6,13 +6,14 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { MINUTE_MS } from "../../base/time.ts";
 import { isRetryableDatabaseError } from "../../db/errors.ts";
 import { Fault, fault } from "../../faults.ts";
 
 const LOOK_EVERY_MS = 1_000;
 const KEEP_ALIVE_MS = 15_000;
 /** A stream ends after 5 minutes; the page then reconnects by itself. */
-const STREAM_MS_MAX = 5 * 60_000;
+const STREAM_MS_MAX = 5 * MINUTE_MS;
 const VIEWERS_MAX = 50;
 const UNREAD_BYTES_MAX = 256 * 1024;
 /** The SSE field that makes a page reconnect 2 s after its stream ended. */

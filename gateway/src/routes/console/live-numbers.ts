@@ -5,7 +5,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, ZERO } from "../../base/money.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import type { ConsoleGuards } from "../../http/guards.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
 import type { OperatorServices } from "../../operators/services.ts";

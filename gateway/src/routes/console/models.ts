@@ -3,12 +3,12 @@ import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import { computeTimeSlots } from "../../history/performance-reader.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import { parseFields } from "../../http/fields.ts";
 import { singlePage } from "../../http/lists/list-pages.ts";
-import type { Handlers } from "../../http/routes.ts";
+import { parseFields } from "../../http/parse-fields.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import type { Gateway } from "../../inference/gateway.ts";
-import { quoteRequest } from "../../inference/quote.ts";
+import { quoteRequest } from "../../inference/price-quote.ts";
+import type { RequestPathDependencies } from "../../inference/request-path-dependencies.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import { measuredPerformanceObject, sumSamples } from "../measured-performance.ts";
@@ -29,7 +29,7 @@ export function modelHandlers(
     Pick<NodeServices, "nodes"> &
     Pick<HistoryServices, "performance" | "availability"> &
     Pick<SiteServices, "now"> & {
-      gateway: Pick<Gateway, "catalogue" | "meter" | "reader">;
+      gateway: Pick<RequestPathDependencies, "catalogue" | "meter" | "reader">;
     },
 ): Handlers<typeof modelRoutes> {
   const { catalogue, nodes, performance, availability, now, gateway } = parts;

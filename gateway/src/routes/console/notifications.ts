@@ -16,11 +16,11 @@ import {
   NOTIFICATION_KINDS,
   type NotificationChannel,
   type NotificationKind,
-} from "../../base/states.ts";
-import { toUnixSeconds } from "../../base/time.ts";
+} from "../../base/stored-enumerations.ts";
+import { HOUR_MS, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import { listPage, singlePage } from "../../http/lists/list-pages.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { ShownDelivery } from "../../notifications/deliveries.ts";
 import type { ListedNotification } from "../../notifications/inbox.ts";
 import { createLocalizedFormat, type LocalizedFormat } from "../../notifications/localized-format.ts";
@@ -30,7 +30,6 @@ import type { NotificationServices } from "../../notifications/services.ts";
 import { findUrlMistake } from "../../notifications/webhook-addresses.ts";
 import type { SiteServices } from "../services.ts";
 
-const HOUR_MS = 3_600_000;
 const SLACK_SHOWN_CHARS = 8;
 
 type Settings = z.input<typeof NotificationSettings>;

@@ -6,7 +6,7 @@ import { formatExactMicrodollars } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
 import type { NotificationServices } from "../../notifications/services.ts";
 import { findPack } from "../../payments/credit-packs.ts";

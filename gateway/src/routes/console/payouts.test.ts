@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Email } from "../../accounts/mail.ts";
+import type { Email } from "../../accounts/mail-sender.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { readLatestAuditEntries } from "../testing/audit-log.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";

@@ -12,7 +12,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { HostPayout } from "../../operators/payouts.ts";
 import type { OperatorServices } from "../../operators/services.ts";
 import type { SiteServices } from "../services.ts";
@@ -77,7 +77,7 @@ function methodObject(method: PayoutMethod | undefined) {
   };
 }
 
-function payoutObject(payout: HostPayout): z.input<typeof HostPayoutAnswer> {
+export function payoutObject(payout: HostPayout): z.input<typeof HostPayoutAnswer> {
   const { batchId, amount, heldBack, setOff, withheld, newlyWithheld, own, createdAt, paidAt, paidTo } = payout;
   return {
     object: "payout",

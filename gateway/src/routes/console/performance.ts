@@ -5,7 +5,7 @@ import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { computeTimeSlots, type PerformanceSum } from "../../history/performance-reader.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { SiteServices } from "../services.ts";

@@ -2,7 +2,7 @@
 import type { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { KeyServices } from "../../keys/services.ts";
 
 export function playgroundHandlers({

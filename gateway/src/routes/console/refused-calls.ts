@@ -5,7 +5,7 @@ import { toUnixSeconds } from "../../base/time.ts";
 import type { RefusedCallSum } from "../../history/refused-call-rows.ts";
 import { REFUSED_CALLS_KEPT_MS } from "../../history/refused-calls.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import type { SiteServices } from "../services.ts";
 
 export function refusedCallHandlers({

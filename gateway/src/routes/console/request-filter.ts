@@ -17,7 +17,7 @@ import {
   usesRollupColumns,
 } from "../../history/request-filter.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import type { HandlerInput } from "../../http/routes.ts";
+import type { HandlerInput } from "../../http/serve-routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { SiteServices } from "../services.ts";
@@ -30,10 +30,10 @@ const SORTED_DAYS_MAX = 31;
 /** The most records that a query may read to sort or sum without an index or a rollup. */
 export const RECORDS_READ_MAX = 200_000;
 
-export const tooManyToRead = (what: string): Fault =>
+export const makeTooManyRecordsFault = (what: string): Fault =>
   ruleViolation("from", `must be later, or "to" earlier, because at most ${RECORDS_READ_MAX} requests can be ${what}`);
 
-export function requestFilters({
+export function parseRequestFilter({
   history,
   catalogue,
   sessionKeys,
@@ -84,14 +84,14 @@ export function requestFilters({
       const isShort = from !== undefined && to.getTime() - from.getTime() <= SORTED_DAYS_MAX * DAY_MS;
       if (isShort && (await inSpan(accountId, { label, from, to: filter.to })) <= RECORDS_READ_MAX) return "whole";
       if (isIndexed) return "searched";
-      if (isShort) throw tooManyToRead(`sorted by ${sort}`);
+      if (isShort) throw makeTooManyRecordsFault(`sorted by ${sort}`);
       throw ruleViolation("from", `must be at most ${SORTED_DAYS_MAX} days before "to" when "sort" is "${sort}"`);
     },
     /** Throws if the sums of a filter would read too many records. */
     async countable(accountId: Uuid, filter: RequestFilter): Promise<void> {
       const isRead = needsRecordSearch(filter) || (filter.label !== undefined && usesRollupColumns(filter));
       if (isRead && (await inSpan(accountId, filter)) > RECORDS_READ_MAX)
-        throw tooManyToRead("counted with these filters");
+        throw makeTooManyRecordsFault("counted with these filters");
     },
   };
 }

@@ -6,18 +6,18 @@ import { creationTimeMsOf, parseId, publicId, type Uuid } from "../../base/ids.t
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
-import type { RequestRecord } from "../../history/history.ts";
 import type { StoredAttempt } from "../../history/request-attempts.ts";
 import { needsRecordSearch } from "../../history/request-filter.ts";
+import type { RequestRecord } from "../../history/request-history.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
 import { createRequestNotFoundFault } from "../../http/lists/no-such-request.ts";
-import type { HandlerInput, Handlers } from "../../http/routes.ts";
+import type { HandlerInput, Handlers } from "../../http/serve-routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { SiteServices } from "../services.ts";
 import { createCsvFile } from "./csv-file.ts";
-import { RECORDS_READ_MAX, requestFilters, tooManyToRead } from "./request-filter.ts";
+import { makeTooManyRecordsFault, parseRequestFilter, RECORDS_READ_MAX } from "./request-filter.ts";
 
 const UNFUNDED_DAYS_MAX = 400;
 /** The prefix of an answer's ID. The rest is also the end of its request's ID. */
@@ -30,7 +30,7 @@ export function requestHandlers(
     Pick<KeyServices, "sessionKeys">,
 ): Handlers<typeof requestRoutes> {
   const { history, cursors, receipts, unfunded, requestAttempts, now } = parts;
-  const { filterOf, sortable, countable } = requestFilters(parts);
+  const { filterOf, sortable, countable } = parseRequestFilter(parts);
   const find = async (
     accountId: Uuid,
     text: string,
@@ -112,7 +112,7 @@ export function requestHandlers(
     async getRequestHistogram({ account, query, refuse }) {
       const filter = await filterOf(account.id, query, refuse);
       const counts = await history.counts(account.id, filter, { nowMs: now(), recordsMax: RECORDS_READ_MAX });
-      if (counts.counts === undefined) throw tooManyToRead("counted with these filters");
+      if (counts.counts === undefined) throw makeTooManyRecordsFault("counted with these filters");
       return {
         object: "request_histogram",
         from: toUnixSeconds(counts.from),

@@ -1,5 +1,5 @@
 /** Asks for a second-factor code, if the person enabled one, for actions where a session alone is not enough. */
-import type { Caller } from "../../accounts/auth-library-call.ts";
+import type { AuthCaller } from "../../accounts/auth-library-call.ts";
 import type { Identities, SignedInPerson } from "../../accounts/identities.ts";
 import { ruleViolation } from "../../faults.ts";
 import type { OpenCall } from "../../http/http-call.ts";
@@ -12,6 +12,6 @@ export async function requireSecondFactor(
 ): Promise<void> {
   if (!asked.who.twoFactor) return;
   if (code == null) throw ruleViolation("code", rule);
-  const caller: Caller = readCaller(asked);
+  const caller: AuthCaller = readCaller(asked);
   await twoFactor.prove(code, { identityId: asked.who.identityId, caller });
 }

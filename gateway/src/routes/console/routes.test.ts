@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Uuid } from "../../base/ids.ts";
 import { dollars, pico } from "../../base/money.ts";
-import { type Answer, Browser } from "../testing/browser.ts";
+import { Browser, type BrowserResponse } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 let platform: TestPlatform;
@@ -20,7 +20,7 @@ async function signedIn(accounts: Accounts, more?: { operator: boolean }) {
   return { ...person, browser };
 }
 
-function assertRefused(answer: Answer, status: number, code: string): void {
+function assertRefused(answer: BrowserResponse, status: number, code: string): void {
   assert.equal(answer.status, status, answer.text);
   assert.equal(answer.body.error?.code, code);
   assert.equal(answer.body.error?.type, code);

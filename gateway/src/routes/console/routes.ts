@@ -2,7 +2,7 @@
 
 import { deletionRoutes } from "@tollgate/api/console/account-and-person-deletion.ts";
 import { accountRoutes } from "@tollgate/api/console/accounts.ts";
-import { creditRoutes, moneyRoutes } from "@tollgate/api/console/balance-and-usage.ts";
+import { balanceAndUsageRoutes, creditRoutes } from "@tollgate/api/console/balance-and-usage.ts";
 import { paymentRoutes, statementRoutes } from "@tollgate/api/console/credits.ts";
 import { earningRoutes } from "@tollgate/api/console/earnings.ts";
 import { healthRoutes } from "@tollgate/api/console/health.ts";
@@ -30,16 +30,16 @@ import { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { refusedCallRoutes } from "@tollgate/api/console/refused-calls.ts";
 import { requestRoutes } from "@tollgate/api/console/requests.ts";
-import { scriptRoutes } from "@tollgate/api/console/script-login.ts";
+import { scriptLoginRoutes } from "@tollgate/api/console/script-login.ts";
 import { signInRoutes } from "@tollgate/api/console/sign-in.ts";
 import { teamRoutes } from "@tollgate/api/console/team.ts";
 import type { FastifyInstance } from "fastify";
 import { consoleGuards } from "../../http/guards.ts";
-import { serveRoutes } from "../../http/routes.ts";
+import { serveRoutes } from "../../http/serve-routes.ts";
 import type { RouteServices } from "../services.ts";
 import { deletionHandlers } from "./account-and-person-deletion.ts";
 import { accountHandlers } from "./accounts.ts";
-import { moneyHandlers } from "./balance-and-usage.ts";
+import { balanceAndUsageHandlers } from "./balance-and-usage.ts";
 import { creditHandlers, registerDisabledPaymentRoutes } from "./credits.ts";
 import { earningHandlers } from "./earnings.ts";
 import { healthHandlers } from "./health.ts";
@@ -85,7 +85,7 @@ export function consoleRoutes(app: FastifyInstance, parts: RouteServices): void 
     done();
   });
   serveRoutes(app, options, signInRoutes, signInHandlers(parts));
-  serveRoutes(app, options, scriptRoutes, scriptLoginHandlers(parts));
+  serveRoutes(app, options, scriptLoginRoutes, scriptLoginHandlers(parts));
   serveRoutes(app, options, accountRoutes, accountHandlers(parts));
   serveRoutes(app, options, deletionRoutes, deletionHandlers(parts));
   serveRoutes(app, options, teamRoutes, teamHandlers(parts));
@@ -94,7 +94,7 @@ export function consoleRoutes(app: FastifyInstance, parts: RouteServices): void 
   serveRoutes(app, options, requestRoutes, requestHandlers(parts));
   serveRoutes(app, options, refusedCallRoutes, refusedCallHandlers(parts));
   serveRoutes(app, options, performanceRoutes, performanceHandlers(parts));
-  serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));
+  serveRoutes(app, options, balanceAndUsageRoutes, balanceAndUsageHandlers(parts));
   serveRoutes(app, options, statementRoutes, statementHandlers(parts));
   serveRoutes(app, options, invoiceRoutes, invoiceHandlers(parts));
   if (payments === undefined) registerDisabledPaymentRoutes(app);

@@ -1,18 +1,18 @@
 /** Sessions for scripts: a script requests a login, and a person confirms or rejects it. */
-import type { scriptRoutes } from "@tollgate/api/console/script-login.ts";
+import type { scriptLoginRoutes } from "@tollgate/api/console/script-login.ts";
 import type { SignedInPerson } from "../../accounts/identities.ts";
 import { formatLoginCode } from "../../accounts/script-sessions.ts";
 import type { AccountServices } from "../../accounts/services.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import { withSignInErrors } from "./sign-in.ts";
 
 const POLL_S = 1;
 
 export function scriptLoginHandlers({
   identities: { scripts },
-}: Pick<AccountServices, "identities">): Handlers<typeof scriptRoutes> {
-  return withSignInErrors<Handlers<typeof scriptRoutes>>({
+}: Pick<AccountServices, "identities">): Handlers<typeof scriptLoginRoutes> {
+  return withSignInErrors<Handlers<typeof scriptLoginRoutes>>({
     async beginScriptLogin({ call, body }) {
       const { token, code, expiresAt } = await scripts.begin({ ...body(), address: call.address() });
       const shown = formatLoginCode(code);

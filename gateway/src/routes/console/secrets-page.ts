@@ -2,7 +2,7 @@
 import type { Uuid } from "../../base/ids.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
 import type { Cursors } from "../../http/lists/page-cursors.ts";
-import type { SecretPageCursor, SecretRecord, SecretStore } from "../../keys/keys.ts";
+import type { SecretPageCursor, SecretRecord, SecretStore } from "../../keys/secret-store.ts";
 
 export function readSecretsPage<Record extends SecretRecord, Shown>(parts: {
   secrets: SecretStore<Record>;

@@ -1,9 +1,14 @@
 /** Claims about a person that the OpenID provider's ID token lacks, and that its UserInfo endpoint may return. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { ProviderFaults } from "../../accounts/testing/oidc.ts";
+import type { ProviderFaults } from "../../accounts/testing/openid-provider.ts";
 import { Browser } from "../testing/browser.ts";
-import { createOpenIdPerson, type OpenIdStage, openOpenIdStage, readCurrentIdentity } from "../testing/openid.ts";
+import {
+  createOpenIdPerson,
+  type OpenIdStage,
+  openOpenIdStage,
+  readCurrentIdentity,
+} from "../testing/openid-sign-in.ts";
 
 let stage: OpenIdStage;
 before(async () => {

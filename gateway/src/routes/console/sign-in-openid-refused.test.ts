@@ -1,7 +1,7 @@
 /** Refused sign-ins with OpenID: the browser's result and the log lines. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { openTestIssuer, type ProviderFaults } from "../../accounts/testing/oidc.ts";
+import { openTestOpenIdProvider, type ProviderFaults } from "../../accounts/testing/openid-provider.ts";
 import { Browser } from "../testing/browser.ts";
 import {
   AUTH_BASE_PATH,
@@ -12,7 +12,7 @@ import {
   PUBLIC_URL,
   readCurrentIdentity,
   startOpenIdSignIn,
-} from "../testing/openid.ts";
+} from "../testing/openid-sign-in.ts";
 import { openTestPlatform } from "../testing/platform.ts";
 
 let stage: OpenIdStage;
@@ -114,7 +114,7 @@ describe("an OpenID sign-in is refused", () => {
   });
 
   test("if the provider cannot be reached, and the log has the network error", async () => {
-    const gone = await openTestIssuer();
+    const gone = await openTestOpenIdProvider();
     const other = await openTestPlatform({
       publicUrl: PUBLIC_URL,
       log: stage.platform.parts.log,
@@ -178,7 +178,7 @@ describe("an OpenID sign-in is refused", () => {
   });
 
   test("with 502 while the provider is unreachable or faulty, and works again without a restart", async () => {
-    const away = await openTestIssuer();
+    const away = await openTestOpenIdProvider();
     const other = await openTestPlatform({ publicUrl: PUBLIC_URL, oidcProviders: [away.provider] });
     away.speakFor("https://evil.test");
     const begin = () =>

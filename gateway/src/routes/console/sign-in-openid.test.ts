@@ -1,7 +1,7 @@
 /** Sign-in with an OpenID provider, and the identity that it creates or finds. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { totp } from "../../accounts/testing/totp.ts";
+import { computeAuthenticatorCode } from "../../accounts/testing/authenticator-codes.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
 import {
   AUTH_BASE_PATH,
@@ -11,7 +11,7 @@ import {
   PUBLIC_URL,
   readCurrentIdentity,
   startOpenIdSignIn,
-} from "../testing/openid.ts";
+} from "../testing/openid-sign-in.ts";
 
 let stage: OpenIdStage;
 before(async () => {
@@ -135,7 +135,9 @@ test("an OpenID sign-in also asks for the second factor", async () => {
   await browser.signIn(known.email);
   const begun = await browser.send("POST", `${AUTH_BASE_PATH}/two-factor/enable`, { body: { password: PASSWORD } });
   const secret = String(begun.body.secret);
-  await browser.send("POST", `${AUTH_BASE_PATH}/two-factor/confirm`, { body: { code: totp(secret) } });
+  await browser.send("POST", `${AUTH_BASE_PATH}/two-factor/confirm`, {
+    body: { code: computeAuthenticatorCode(secret) },
+  });
   const next = new Browser(stage.platform);
   assert.equal(
     await stage.signIn(next, createOpenIdPerson({ email: known.email })),
@@ -143,7 +145,9 @@ test("an OpenID sign-in also asks for the second factor", async () => {
   );
   assert.equal(next.cookies.has("tollgate.session_token"), false);
   assert.equal(await readCurrentIdentity(next), undefined);
-  const entered = await next.send("POST", `${AUTH_BASE_PATH}/sign-in/code`, { body: { code: totp(secret, 1) } });
+  const entered = await next.send("POST", `${AUTH_BASE_PATH}/sign-in/code`, {
+    body: { code: computeAuthenticatorCode(secret, 1) },
+  });
   assert.deepEqual(entered.body, { status: "signed_in" }, entered.text);
   assert.equal((await readCurrentIdentity(next))?.email, known.email);
 });

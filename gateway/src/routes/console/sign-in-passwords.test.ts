@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { createSmtpMailSender } from "../../accounts/mail.ts";
-import { openTestMailbox, type ReceivedEmail, type TestMailbox } from "../../accounts/testing/smtp.ts";
+import { createSmtpMailSender } from "../../accounts/mail-sender.ts";
+import { openTestMailbox, type ReceivedEmail, type TestMailbox } from "../../accounts/testing/mail-server.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
@@ -193,8 +193,8 @@ describe("password change", () => {
 });
 
 describe("email verification", () => {
-  const signUp = (email: string, name = "A person") =>
-    post(new Browser(platform), "sign-up/email", { email, password: PASSWORD, name });
+  const signUp = (email: string) =>
+    post(new Browser(platform), "sign-up/email", { email, password: PASSWORD, name: "A person" });
 
   test("limits sign-up emails with 429, for known and unknown addresses", async () => {
     const { email: known } = await platform.person();

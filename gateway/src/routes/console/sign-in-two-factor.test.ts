@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { totp } from "../../accounts/testing/totp.ts";
-import { type Answer, Browser, PASSWORD } from "../testing/browser.ts";
+import { computeAuthenticatorCode } from "../../accounts/testing/authenticator-codes.ts";
+import { Browser, type BrowserResponse, PASSWORD } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const AUTH = "/console/api/auth";
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-const post = (browser: Browser, path: string, body: object): Promise<Answer> =>
+const post = (browser: Browser, path: string, body: object): Promise<BrowserResponse> =>
   browser.send("POST", `${AUTH}/${path}`, { body });
 
 async function signedIn() {
@@ -33,7 +33,7 @@ async function withTwoFactor() {
   const begun = await post(person.browser, "two-factor/enable", { password: PASSWORD });
   assert.equal(begun.status, 200, begun.text);
   const { secret, uri, backup_codes } = begun.body as unknown as Setup;
-  const confirmed = await post(person.browser, "two-factor/confirm", { code: totp(secret) });
+  const confirmed = await post(person.browser, "two-factor/confirm", { code: computeAuthenticatorCode(secret) });
   assert.deepEqual(confirmed.body, { status: "enabled" }, confirmed.text);
   return { ...person, secret, uri, backupCodes: backup_codes };
 }
@@ -57,7 +57,7 @@ test("sign-in requires a code in addition to the password once a second factor i
   const next = await begin(email);
   assert.equal(next.cookies.has("tollgate.session_token"), false);
   assert.equal((await next.send("GET", "/console/api/me")).status, 401);
-  const entered = await post(next, "sign-in/code", { code: totp(secret, 1) });
+  const entered = await post(next, "sign-in/code", { code: computeAuthenticatorCode(secret, 1) });
   assert.deepEqual(entered.body, { status: "signed_in" }, entered.text);
   assert.equal((await next.send("GET", "/console/api/me")).status, 200);
 });
@@ -73,12 +73,12 @@ test("enabling a second factor requires the password and a valid code", async ()
   const { secret } = begun.body as unknown as Setup;
   // The second factor is not confirmed yet, so signing in still requires only the password.
   assert.deepEqual((await new Browser(platform).signIn(email)).body, { status: "signed_in" });
-  const guess = totp(secret) === "000000" ? "000001" : "000000";
+  const guess = computeAuthenticatorCode(secret) === "000000" ? "000001" : "000000";
   const bad = await post(browser, "two-factor/confirm", { code: guess });
   assert.equal(bad.status, 400);
   assert.equal(bad.body.error?.param, "code");
   assert.equal(await isOn(browser), false);
-  assert.equal((await post(browser, "two-factor/confirm", { code: totp(secret) })).status, 200);
+  assert.equal((await post(browser, "two-factor/confirm", { code: computeAuthenticatorCode(secret) })).status, 200);
   assert.equal(await isOn(browser), true);
   const again = await post(browser, "two-factor/enable", { password: PASSWORD });
   assert.equal(again.status, 400);
@@ -87,7 +87,7 @@ test("enabling a second factor requires the password and a valid code", async ()
 
 test("a second-factor code is accepted only once", async () => {
   const { email, secret } = await withTwoFactor();
-  const code = totp(secret, 1);
+  const code = computeAuthenticatorCode(secret, 1);
   assert.equal((await post(await begin(email), "sign-in/code", { code })).status, 200);
   const onlooker = await begin(email);
   const second = await post(onlooker, "sign-in/code", { code });
@@ -100,7 +100,7 @@ test("a second-factor code is accepted only once", async () => {
 test("the code that enabled the second factor is refused for a sign-in", async () => {
   const { email, browser } = await signedIn();
   const { secret } = (await post(browser, "two-factor/enable", { password: PASSWORD })).body as unknown as Setup;
-  const code = totp(secret);
+  const code = computeAuthenticatorCode(secret);
   assert.equal((await post(browser, "two-factor/confirm", { code })).status, 200);
   const onlooker = await post(await begin(email), "sign-in/code", { code });
   assert.equal(onlooker.status, 400);
@@ -146,33 +146,36 @@ test("disabling the second factor requires the password, which is then enough to
 
 test("a code is refused if no password was entered before", async () => {
   const { secret, browser } = await withTwoFactor();
-  const stranger = await post(new Browser(platform), "sign-in/code", { code: totp(secret, 1) });
+  const stranger = await post(new Browser(platform), "sign-in/code", { code: computeAuthenticatorCode(secret, 1) });
   assert.equal(stranger.status, 401);
   assert.equal(stranger.body.error?.code, "not_authenticated");
   // Even a signed-in browser must enter the password before a code.
-  assert.equal((await post(browser, "sign-in/code", { code: totp(secret, 1) })).status, 401);
+  assert.equal((await post(browser, "sign-in/code", { code: computeAuthenticatorCode(secret, 1) })).status, 401);
 });
 
 test("five wrong codes require the password again, and ten lock the second factor in every browser for 15 minutes", async () => {
   const { email, secret } = await withTwoFactor();
   const guess = ["000000", "000001", "000002", "000003"].find((code) =>
-    [-1, 0, 1, 2].every((steps) => totp(secret, steps) !== code),
+    [-1, 0, 1, 2].every((steps) => computeAuthenticatorCode(secret, steps) !== code),
   ) as string;
   const first = await begin(email);
   for (let i = 0; i < 5; i++) assert.equal((await post(first, "sign-in/code", { code: guess })).status, 400);
-  const used = await post(first, "sign-in/code", { code: totp(secret, 1) });
+  const used = await post(first, "sign-in/code", { code: computeAuthenticatorCode(secret, 1) });
   assert.equal(used.status, 401);
   const second = await begin(email);
   // The right code after five wrong ones was refused, because its challenge was used up, but it counted as the sixth
   // attempt. Four more make ten.
   for (let i = 0; i < 4; i++) assert.equal((await post(second, "sign-in/code", { code: guess })).status, 400);
-  const locked = await post(await begin(email), "sign-in/code", { code: totp(secret, 1) });
+  const locked = await post(await begin(email), "sign-in/code", { code: computeAuthenticatorCode(secret, 1) });
   assert.equal(locked.status, 429);
   const waitS = Number(locked.headers["retry-after"]);
   assert.ok(waitS > 0 && waitS <= 900, String(waitS));
   assert.equal(locked.headers["x-should-retry"], "false", "too long for a client to wait on its own");
   await platform.pool.query("update identity_attempt set ends_at = ends_at - interval '15 minutes'");
-  assert.equal((await post(await begin(email), "sign-in/code", { code: totp(secret, 1) })).status, 200);
+  assert.equal(
+    (await post(await begin(email), "sign-in/code", { code: computeAuthenticatorCode(secret, 1) })).status,
+    200,
+  );
 });
 
 test("the secret and the backup codes are stored encrypted", async () => {

@@ -3,11 +3,11 @@ import { after, before, describe, test } from "node:test";
 import { openAttemptLimits } from "../../accounts/attempt-limits.ts";
 import { openIdentities } from "../../accounts/identities.ts";
 import { SignInRefusal } from "../../accounts/sign-in-refusals.ts";
-import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
+import { cheapPasswordHash } from "../../accounts/testing/cheap-password-hash.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { listen } from "../../http/server.ts";
-import { type Answer, Browser, PASSWORD } from "../testing/browser.ts";
+import { Browser, type BrowserResponse, PASSWORD } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 let platform: TestPlatform;
@@ -253,7 +253,7 @@ describe("status 413", () => {
 });
 
 describe("status 429", () => {
-  function assertStopped(answer: Answer, waitMaxS: number): void {
+  function assertStopped(answer: BrowserResponse, waitMaxS: number): void {
     assert.equal(answer.status, 429, answer.text);
     assert.equal(answer.body.error?.code, "rate_limit_requests");
     const waitS = Number(answer.headers["retry-after"]);
@@ -320,7 +320,7 @@ describe("status 429", () => {
       log: createLog("silent"),
       secret: platform.secret,
       publicUrl: undefined,
-      passwordHash: cheapHash,
+      passwordHash: cheapPasswordHash,
     });
     const guesser = new Browser(platform);
     const caller = { cookie: undefined, address: guesser.address, userAgent: undefined };

@@ -8,7 +8,7 @@ import {
   SIGN_IN_REFUSALS,
   type signInRoutes,
 } from "@tollgate/api/console/sign-in.ts";
-import type { Caller } from "../../accounts/auth-library-call.ts";
+import type { AuthCaller } from "../../accounts/auth-library-call.ts";
 import type { SignedInPerson } from "../../accounts/identities.ts";
 import { readScriptToken } from "../../accounts/script-sessions.ts";
 import type { AccountServices } from "../../accounts/services.ts";
@@ -16,7 +16,7 @@ import { SignInRefusal } from "../../accounts/sign-in-refusals.ts";
 import type { SecondFactorOwner } from "../../accounts/two-factor.ts";
 import { Fault } from "../../faults.ts";
 import type { OpenCall } from "../../http/http-call.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import { meObject } from "./accounts.ts";
 
 /** The page that opens after a provider's sign-in. Its `sign_in` parameter contains the result. */
@@ -136,7 +136,7 @@ function faultOf(refused: SignInRefusal): Fault {
   });
 }
 
-export function readCaller({ call }: { call: OpenCall }): Caller {
+export function readCaller({ call }: { call: OpenCall }): AuthCaller {
   const { cookie, "user-agent": userAgent } = call.request.headers;
   return { cookie, address: call.address(), userAgent };
 }

@@ -9,7 +9,7 @@ import { formatExactMicrodollars, type Pico, pico } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
-import type { Handlers, WithOptionalTime } from "../../http/routes.ts";
+import type { Handlers, WithOptionalTime } from "../../http/serve-routes.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
 import type { NotificationServices } from "../../notifications/services.ts";

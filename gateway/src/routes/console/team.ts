@@ -6,7 +6,7 @@ import type { Member, TeamEvent } from "../../accounts/team.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { makeRoleRequiredFault, requireRole } from "../../http/guards.ts";
-import type { Handlers } from "../../http/routes.ts";
+import type { Handlers } from "../../http/serve-routes.ts";
 import { accountObject } from "./accounts.ts";
 import { withSignInErrors } from "./sign-in.ts";
 

@@ -11,7 +11,7 @@ import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { findRequiredPermission, type Permission, type Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
-import type { Answer } from "../testing/browser.ts";
+import type { BrowserResponse } from "../testing/browser.ts";
 import { type AccessCase, findObsoleteAccessRows, listAccessCases } from "./testing/access-cases.ts";
 import {
   type ContractFixture,
@@ -20,7 +20,7 @@ import {
   type PersonKind,
   TEAM_MEMBER_KINDS,
 } from "./testing/contract-fixture.ts";
-import { openEvents } from "./testing/events.ts";
+import { openEvents } from "./testing/event-stream-reader.ts";
 import { isStream, operationRequestLine } from "./testing/operations.ts";
 
 type Guard = Exclude<AnyGuard, "hostToken" | "apiKey">;
@@ -121,7 +121,7 @@ async function call(
   who: PersonKind,
   id: string,
   headers?: Record<string, string>,
-): Promise<Answer> {
+): Promise<BrowserResponse> {
   const { browser } = fixture.people[who];
   const { method, url } = operationRequestLine(access, id);
   if (isStream(access) && toldBy(access, who) === "passes") return beginning(access, who);
@@ -134,7 +134,7 @@ const another = (id: string): string =>
   publicId("usr", fixture.platform.newId()).replace("usr_", id.slice(0, id.indexOf("_") + 1));
 
 /** The first events of a stream, which does not end by itself. */
-async function beginning({ id, answer, at }: AccessCase, who: PersonKind): Promise<Answer> {
+async function beginning({ id, answer, at }: AccessCase, who: PersonKind): Promise<BrowserResponse> {
   const { url } = operationRequestLine({ at } as AccessCase);
   const stream = await openEvents(fixture.platform.app, fixture.people[who].browser, url);
   const events: unknown[] = [];
@@ -144,7 +144,7 @@ async function beginning({ id, answer, at }: AccessCase, who: PersonKind): Promi
   return { ...stream.answer, text: JSON.stringify(events) };
 }
 
-function assertRefusal(answer: Answer, code: string, what: string): void {
+function assertRefusal(answer: BrowserResponse, code: string, what: string): void {
   assert.equal(answer.body.error?.code, code, `${what}: ${answer.text}`);
   assert.deepEqual(Object.keys(answer.body), ["error"]);
   assert.equal(answer.status, faults[code as FaultCode].status, what);
@@ -154,7 +154,7 @@ function assertRefusal(answer: Answer, code: string, what: string): void {
  * Asserts that a response does not reveal other people: a builder must not see the node, and a host must not see the
  * builder.
  */
-function assertHidden({ text }: Answer, who: PersonKind): void {
+function assertHidden({ text }: BrowserResponse, who: PersonKind): void {
   if (who === "operator") return;
   for (const owner of ["builder", "host"] as const) {
     if (who === owner || (TEAM_MEMBER_KINDS[owner] as readonly PersonKind[]).includes(who)) continue;
@@ -169,8 +169,9 @@ function assertHidden({ text }: Answer, who: PersonKind): void {
 const OWN_HEADERS = ["x-request-id", "date", "content-length", "set-cookie", "connection", "transfer-encoding"];
 
 /** Asserts that HEAD returns the same status and headers as GET, with and without access. */
-function assertHead(head: Answer, get: Answer, what: string): void {
-  const shared = ({ headers }: Answer) => Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name));
+function assertHead(head: BrowserResponse, get: BrowserResponse, what: string): void {
+  const shared = ({ headers }: BrowserResponse) =>
+    Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name));
   assert.deepEqual([head.status, shared(head).sort()], [get.status, shared(get).sort()], what);
   if (get.text !== "") assert.equal("content-length" in head.headers, "content-length" in get.headers, what);
 }
@@ -358,7 +359,7 @@ describe("every node API route for every token", () => {
 
   for (const access of NODES) {
     const { at, thing, sent: body, absent, status } = access;
-    const send = (id: string, headers: Record<string, string>, head?: "HEAD"): Promise<Answer> => {
+    const send = (id: string, headers: Record<string, string>, head?: "HEAD"): Promise<BrowserResponse> => {
       const { method, url } = operationRequestLine(access, id);
       return fixture.people.host.browser.send(head ?? method, url, { body, headers });
     };

@@ -8,14 +8,14 @@ import { consoleApi } from "@tollgate/api/console/api.ts";
 import { findObjectKind } from "./testing/access-cases.ts";
 import * as builders from "./testing/builder-routes.ts";
 import { type ContractFixture, type ObjectKind, openFixture, type PersonKind } from "./testing/contract-fixture.ts";
-import { openCoverage } from "./testing/coverage.ts";
 import { callDeletionRoutes } from "./testing/deletion-routes.ts";
 import * as hosts from "./testing/host-routes.ts";
-import { callNotificationRoutes } from "./testing/notifications.ts";
+import { callNotificationRoutes } from "./testing/notification-routes.ts";
 import type { Operation } from "./testing/operations.ts";
 import * as operators from "./testing/operator-routes.ts";
-import * as signIn from "./testing/sign-in.ts";
-import { callTeamRoutes } from "./testing/team.ts";
+import { openCoverage } from "./testing/route-coverage.ts";
+import * as signIn from "./testing/sign-in-routes.ts";
+import { callTeamRoutes } from "./testing/team-routes.ts";
 import { makeUnknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(consoleApi);

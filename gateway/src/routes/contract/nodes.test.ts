@@ -10,7 +10,7 @@ import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import { Browser } from "../testing/browser.ts";
 import { insertServedRequest, insertSpotCheck } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { openCoverage, type RequestInput } from "./testing/coverage.ts";
+import { openCoverage, type RequestInput } from "./testing/route-coverage.ts";
 import { makeUnknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(nodeApi);

@@ -1,15 +1,16 @@
 /** A host's earnings by request, and the amount owed. */
-import type { Earning, EarningList, WithheldList, WithheldShare } from "@tollgate/api/nodes/answer-schemas.ts";
+
 import type { EarningsQuery, WithheldQuery } from "@tollgate/api/nodes/request-fields.ts";
+import type { Earning, EarningList, WithheldList, WithheldShare } from "@tollgate/api/nodes/response-schemas.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
-import type { WithheldReason } from "../../base/states.ts";
+import type { WithheldReason } from "../../base/stored-enumerations.ts";
 import { startOfDay, toUnixSeconds } from "../../base/time.ts";
 import type { EarningLine } from "../../history/earnings.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
-import type { WithOptionalTime } from "../../http/routes.ts";
+import type { WithOptionalTime } from "../../http/serve-routes.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
 import type { WithheldShare as Share } from "../../ledger/withheld-shares-reserve.ts";
 import type { SiteServices } from "../services.ts";

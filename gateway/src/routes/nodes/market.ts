@@ -11,7 +11,7 @@ import {
 } from "../../history/model-market.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { singlePage } from "../../http/lists/list-pages.ts";
-import type { WithOptionalTime } from "../../http/routes.ts";
+import type { WithOptionalTime } from "../../http/serve-routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import { roundToTenth } from "./node-stats.ts";

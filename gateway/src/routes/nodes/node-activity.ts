@@ -9,14 +9,14 @@ import type {
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
-import type { RequestOutcome } from "../../base/states.ts";
+import type { RequestOutcome } from "../../base/stored-enumerations.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { NodeActivityReader, NodePerformanceFigures } from "../../history/node-activity.ts";
-import type { Job } from "../../history/node-jobs.ts";
+import type { NodeJob } from "../../history/node-jobs.ts";
 import { computeTimeSlots } from "../../history/performance-reader.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
-import type { WithOptionalTime } from "../../http/routes.ts";
+import type { WithOptionalTime } from "../../http/serve-routes.ts";
 import type { SiteServices } from "../services.ts";
 import { roundToTenth } from "./node-stats.ts";
 import type { NodeServices } from "./services.ts";
@@ -136,7 +136,7 @@ const ENDINGS: Partial<Record<RequestOutcome, Ending>> = {
   gateway_lost: { says: "The gateway crashed. This does not count against the node.", by: "platform" },
 };
 
-function jobObject(job: Job): z.input<typeof JobShown> {
+function jobObject(job: NodeJob): z.input<typeof JobShown> {
   const { ttftMs, durationMs, completionTokens } = job;
   const flowMs = ttftMs === null || durationMs === null ? 0 : durationMs - ttftMs;
   return {

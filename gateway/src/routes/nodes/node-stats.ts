@@ -1,5 +1,5 @@
 /** A node's load, speeds, today's earnings, and recent jobs. */
-import type { NodeStats } from "@tollgate/api/nodes/answer-schemas.ts";
+import type { NodeStats } from "@tollgate/api/nodes/response-schemas.ts";
 import type { z } from "zod";
 import { publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";

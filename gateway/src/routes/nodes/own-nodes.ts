@@ -1,5 +1,5 @@
 /** A host's actions on its own nodes, for the node API and for the console. */
-import type { ListedNode as ListedShown, Node as NodeShown } from "@tollgate/api/nodes/answer-schemas.ts";
+import type { ListedNode as ListedShown, Node as NodeShown } from "@tollgate/api/nodes/response-schemas.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";

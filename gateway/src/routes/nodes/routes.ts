@@ -9,7 +9,7 @@ import { TooManyNodes } from "../../fleet/fleet.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { hostTokenGuard } from "../../http/guards.ts";
 import { createRequestNotFoundFault } from "../../http/lists/no-such-request.ts";
-import { type Handlers, serveRoutes } from "../../http/routes.ts";
+import { type Handlers, serveRoutes } from "../../http/serve-routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { KeyServices } from "../../keys/services.ts";

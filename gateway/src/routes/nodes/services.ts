@@ -1,6 +1,6 @@
 /** The parts for node routes: node records, and the nodes connected to this gateway. */
 
-import type { MedianSpeed } from "../../dispatch/speeds.ts";
+import type { MedianSpeed } from "../../dispatch/node-speeds.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { NodeSample } from "../../history/node-presence.ts";
 import type { NodeCredentials } from "../../plane/plane.ts";

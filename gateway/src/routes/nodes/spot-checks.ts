@@ -1,11 +1,11 @@
 /** A node's spot checks (verified real answers), with their verdicts as text. */
-import type { SpotCheck, SpotCheckList } from "@tollgate/api/nodes/answer-schemas.ts";
+import type { SpotCheck, SpotCheckList } from "@tollgate/api/nodes/response-schemas.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import type { SpotCheckVerdict } from "../../base/states.ts";
+import type { SpotCheckVerdict } from "../../base/stored-enumerations.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { listPage } from "../../http/lists/list-pages.ts";
-import type { WithOptionalTime } from "../../http/routes.ts";
+import type { WithOptionalTime } from "../../http/serve-routes.ts";
 import type { NodeCheck } from "../../trust/spot-checks/check-reader.ts";
 import type { SiteServices } from "../services.ts";
 import type { NodeServices } from "./services.ts";

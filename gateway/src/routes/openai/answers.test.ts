@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { SAMPLE_ID_SUFFIX, SAMPLE_TIME } from "@tollgate/api/common-schemas.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
-import * as answers from "@tollgate/api/public/answer-schemas.ts";
 import { ErrorEnvelope, PUBLIC_ERROR_CODES } from "@tollgate/api/public/public-error-codes.ts";
-import * as samples from "@tollgate/api/public/sample-requests-and-answers.ts";
+import * as answers from "@tollgate/api/public/response-schemas.ts";
+import * as samples from "@tollgate/api/public/sample-requests-and-responses.ts";
 import type { z } from "zod";
 import { fault, invalidRequest, notFound, unsupportedEncoding } from "../../faults.ts";
 import type { HistoryServices } from "../../history/services.ts";
@@ -141,11 +141,14 @@ describe("examples in the OpenAPI document equal real responses byte by byte", (
   const RIVERS = "The Danube, the Rhine and the Volga.";
 
   test("for whole responses", () => {
-    assert.equal(chat.whole(...made("small-8b", RIVERS)), JSON.stringify(samples.sampleChatAnswer));
+    assert.equal(chat.whole(...made("small-8b", RIVERS)), JSON.stringify(samples.sampleChatResponse));
     const [about, plain] = made("reason-32b", RIVERS);
     const reasoned = { ...plain, reasoning: "Any three will do.", usage: { ...usage, reasoningTokens: 5 } };
-    assert.equal(chat.whole(about, reasoned), JSON.stringify(samples.sampleReasoningAnswer));
-    assert.equal(completions.whole(...made("tiny-3b", " the Volga.")), JSON.stringify(samples.sampleCompletionAnswer));
+    assert.equal(chat.whole(about, reasoned), JSON.stringify(samples.sampleReasoningResponse));
+    assert.equal(
+      completions.whole(...made("tiny-3b", " the Volga.")),
+      JSON.stringify(samples.sampleCompletionResponse),
+    );
   });
 
   test("for stream events", () => {
@@ -162,9 +165,9 @@ describe("examples in the OpenAPI document equal real responses byte by byte", (
   });
 
   test("for embeddings", () => {
-    const vectors = samples.sampleEmbeddingAnswer.data.map(({ embedding }) => Float32Array.from(embedding));
+    const vectors = samples.sampleEmbeddingResponse.data.map(({ embedding }) => Float32Array.from(embedding));
     const [about, plain] = made("embed-m3", "");
-    assert.equal(embeddings.whole(about, { ...plain, vectors }), JSON.stringify(samples.sampleEmbeddingAnswer));
+    assert.equal(embeddings.whole(about, { ...plain, vectors }), JSON.stringify(samples.sampleEmbeddingResponse));
   });
 
   test("for both formats of the model list", () => {

@@ -1,8 +1,8 @@
 /** GET /v1/models, GET /v1/models/{id} and GET /v1/catalog/rates: the model catalogue in two formats. */
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { AnswerJsonOf } from "@tollgate/api/route-declaration.ts";
+import type { ResponseJsonOf } from "@tollgate/api/route-declaration.ts";
 import { HOST_SHARE_PERCENT } from "../../base/money.ts";
-import type { MedianSpeed } from "../../dispatch/speeds.ts";
+import type { MedianSpeed } from "../../dispatch/node-speeds.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 
 /** The host's share of each charge, as published in the rates. */
@@ -17,7 +17,7 @@ interface Live {
 }
 
 export function renderModelList(entries: CatalogueEntry[], live: Live): string {
-  const list: AnswerJsonOf<typeof publicRoutes.listModels> = {
+  const list: ResponseJsonOf<typeof publicRoutes.listModels> = {
     object: "list",
     data: entries.map((entry) => modelObject(entry, live)),
   };
@@ -27,7 +27,7 @@ export function renderModelList(entries: CatalogueEntry[], live: Live): string {
 export function modelObject(
   entry: CatalogueEntry,
   { speedOf, keepsFormat, allowed }: Live,
-): AnswerJsonOf<typeof publicRoutes.retrieveModel> {
+): ResponseJsonOf<typeof publicRoutes.retrieveModel> {
   const { id, kind } = entry;
   return {
     id,
@@ -59,7 +59,7 @@ export function modelDetailsObject(entry: CatalogueEntry, { ttftMs, tokensPerSec
 }
 
 export function renderRateSheet(entries: CatalogueEntry[]): string {
-  const sheet: AnswerJsonOf<typeof publicRoutes.listRates> = {
+  const sheet: ResponseJsonOf<typeof publicRoutes.listRates> = {
     object: "list",
     payout_share: PAYOUT_SHARE,
     data: entries.map((entry) => {

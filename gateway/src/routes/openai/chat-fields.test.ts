@@ -3,39 +3,44 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
-import { good, messages, refusal } from "./testing.ts";
+import { parseRefusedRequest, VALID_CHAT_REQUEST, VALID_MESSAGES } from "./testing-chat-request.ts";
 
 describe("chat fields", () => {
   for (const [name, body, param, rule] of [
     ["no object", [], undefined, /JSON object/],
-    ["no model", { messages }, "model", /"model" is required and must be a string/],
-    ["empty model", { ...good, model: "" }, "model", /must not be empty/],
+    ["no model", { messages: VALID_MESSAGES }, "model", /"model" is required and must be a string/],
+    ["empty model", { ...VALID_CHAT_REQUEST, model: "" }, "model", /must not be empty/],
     ["no messages", { model: "m" }, "messages", /"messages" is required/],
-    ["no message", { ...good, messages: [] }, "messages", /at least one/],
-    ["an invalid message", { ...good, messages: ["hi"] }, "messages[0]", /must be an object/],
+    ["no message", { ...VALID_CHAT_REQUEST, messages: [] }, "messages", /at least one/],
+    ["an invalid message", { ...VALID_CHAT_REQUEST, messages: ["hi"] }, "messages[0]", /must be an object/],
     [
       "unknown role",
-      { ...good, messages: [...messages, { role: "boss", content: "x" }] },
+      { ...VALID_CHAT_REQUEST, messages: [...VALID_MESSAGES, { role: "boss", content: "x" }] },
       "messages[1].role",
       /one of system/,
     ],
     [
       "content of the wrong type",
-      { ...good, messages: [{ role: "user", content: 5 }] },
+      { ...VALID_CHAT_REQUEST, messages: [{ role: "user", content: 5 }] },
       "messages[0].content",
       /string or an array/,
     ],
-    ["no content", { ...good, messages: [{ role: "user" }] }, "messages[0].content", /string or an array/],
+    [
+      "no content",
+      { ...VALID_CHAT_REQUEST, messages: [{ role: "user" }] },
+      "messages[0].content",
+      /string or an array/,
+    ],
     [
       "null content without tool calls",
-      { ...good, messages: [{ role: "assistant", content: null }] },
+      { ...VALID_CHAT_REQUEST, messages: [{ role: "assistant", content: null }] },
       "messages[0].content",
       /./,
     ],
     [
       "an image part",
       {
-        ...good,
+        ...VALID_CHAT_REQUEST,
         messages: [
           {
             role: "user",
@@ -49,80 +54,95 @@ describe("chat fields", () => {
       "messages[0].content[1].type",
       /must be "text"/,
     ],
-    ["max_tokens 0", { ...good, max_tokens: 0 }, "max_tokens", /1 or more/],
-    ["max_tokens 1.5", { ...good, max_tokens: 1.5 }, "max_tokens", /integer/],
-    ["max_completion_tokens -1", { ...good, max_completion_tokens: -1 }, "max_completion_tokens", /1 or more/],
-    ["temperature 2.1", { ...good, temperature: 2.1 }, "temperature", /between 0 and 2/],
-    ["temperature text", { ...good, temperature: "hot" }, "temperature", /number between 0 and 2/],
-    ["top_p 2", { ...good, top_p: 2 }, "top_p", /between 0 and 1/],
-    ["presence_penalty -3", { ...good, presence_penalty: -3 }, "presence_penalty", /between -2 and 2/],
-    ["seed 1.5", { ...good, seed: 1.5 }, "seed", /integer/],
-    ["empty stop", { ...good, stop: "" }, "stop", /must not be empty/],
-    ["five stops", { ...good, stop: ["a", "b", "c", "d", "e"] }, "stop", /at most 4/],
-    ["an empty stop among others", { ...good, stop: ["a", ""] }, "stop[1]", /must not be empty/],
-    ["an endless stop string", { ...good, stop: "x".repeat(2049) }, "stop", /at most 2048 characters/],
+    ["max_tokens 0", { ...VALID_CHAT_REQUEST, max_tokens: 0 }, "max_tokens", /1 or more/],
+    ["max_tokens 1.5", { ...VALID_CHAT_REQUEST, max_tokens: 1.5 }, "max_tokens", /integer/],
+    [
+      "max_completion_tokens -1",
+      { ...VALID_CHAT_REQUEST, max_completion_tokens: -1 },
+      "max_completion_tokens",
+      /1 or more/,
+    ],
+    ["temperature 2.1", { ...VALID_CHAT_REQUEST, temperature: 2.1 }, "temperature", /between 0 and 2/],
+    ["temperature text", { ...VALID_CHAT_REQUEST, temperature: "hot" }, "temperature", /number between 0 and 2/],
+    ["top_p 2", { ...VALID_CHAT_REQUEST, top_p: 2 }, "top_p", /between 0 and 1/],
+    ["presence_penalty -3", { ...VALID_CHAT_REQUEST, presence_penalty: -3 }, "presence_penalty", /between -2 and 2/],
+    ["seed 1.5", { ...VALID_CHAT_REQUEST, seed: 1.5 }, "seed", /integer/],
+    ["empty stop", { ...VALID_CHAT_REQUEST, stop: "" }, "stop", /must not be empty/],
+    ["five stops", { ...VALID_CHAT_REQUEST, stop: ["a", "b", "c", "d", "e"] }, "stop", /at most 4/],
+    ["an empty stop among others", { ...VALID_CHAT_REQUEST, stop: ["a", ""] }, "stop[1]", /must not be empty/],
+    ["an endless stop string", { ...VALID_CHAT_REQUEST, stop: "x".repeat(2049) }, "stop", /at most 2048 characters/],
     [
       "an endless stop string among others",
-      { ...good, stop: ["a", "x".repeat(2049)] },
+      { ...VALID_CHAT_REQUEST, stop: ["a", "x".repeat(2049)] },
       "stop[1]",
       /at most 2048 characters/,
     ],
     [
       "an invalid part",
-      { ...good, messages: [{ role: "user", content: [1] }] },
+      { ...VALID_CHAT_REQUEST, messages: [{ role: "user", content: [1] }] },
       "messages[0].content[0]",
       /an object with type and text/,
     ],
     [
       "invalid tool calls",
-      { ...good, messages: [{ role: "assistant", tool_calls: 1 }] },
+      { ...VALID_CHAT_REQUEST, messages: [{ role: "assistant", tool_calls: 1 }] },
       "messages[0].tool_calls",
       /must be an array/,
     ],
-    ["n 2", { ...good, n: 2 }, "n", /must be 1/],
-    ["stream yes", { ...good, stream: "yes" }, "stream", /true or false/],
+    ["n 2", { ...VALID_CHAT_REQUEST, n: 2 }, "n", /must be 1/],
+    ["stream yes", { ...VALID_CHAT_REQUEST, stream: "yes" }, "stream", /true or false/],
     [
       "include_usage 1",
-      { ...good, stream: true, stream_options: { include_usage: 1 } },
+      { ...VALID_CHAT_REQUEST, stream: true, stream_options: { include_usage: 1 } },
       "stream_options.include_usage",
       /true or false/,
     ],
     [
       "stream_options 1 of a stream",
-      { ...good, stream: true, stream_options: 1 },
+      { ...VALID_CHAT_REQUEST, stream: true, stream_options: 1 },
       "stream_options",
       /must be an object/,
     ],
-    ["tool_choice required", { ...good, tool_choice: "required" }, "tool_choice", /tool calls are not supported/],
+    [
+      "tool_choice required",
+      { ...VALID_CHAT_REQUEST, tool_choice: "required" },
+      "tool_choice",
+      /tool calls are not supported/,
+    ],
     [
       "tool_choice with a tool's name",
-      { ...good, tool_choice: { type: "function", function: { name: "f" } } },
+      { ...VALID_CHAT_REQUEST, tool_choice: { type: "function", function: { name: "f" } } },
       "tool_choice",
       /must be "auto" or "none": tool calls are not supported/,
     ],
-    ["function_call required", { ...good, function_call: "required" }, "function_call", /tool calls are not supported/],
+    [
+      "function_call required",
+      { ...VALID_CHAT_REQUEST, function_call: "required" },
+      "function_call",
+      /tool calls are not supported/,
+    ],
     [
       "function_call with a function's name",
-      { ...good, function_call: { name: "f" } },
+      { ...VALID_CHAT_REQUEST, function_call: { name: "f" } },
       "function_call",
       /tool calls are not supported/,
     ],
     [
       "null content without a function call",
-      { ...good, messages: [{ role: "assistant", content: null, function_call: null }] },
+      { ...VALID_CHAT_REQUEST, messages: [{ role: "assistant", content: null, function_call: null }] },
       "messages[0].content",
       /./,
     ],
     [
       "an invalid function call",
-      { ...good, messages: [{ role: "assistant", function_call: "f" }] },
+      { ...VALID_CHAT_REQUEST, messages: [{ role: "assistant", function_call: "f" }] },
       "messages[0].function_call",
       /must be an object/,
     ],
-    ["tool_choice 1", { ...good, tool_choice: 1 }, "tool_choice", /tool calls are not supported/],
+    ["tool_choice 1", { ...VALID_CHAT_REQUEST, tool_choice: 1 }, "tool_choice", /tool calls are not supported/],
   ] as [string, unknown, string | undefined, RegExp][]) {
     test(`${name} is refused, naming ${param ?? "the body"}`, () => {
-      const refused = refusal(chat.parse, body);
+      const refused = parseRefusedRequest(chat.parse, body);
       assert.equal(refused.param, param);
       assert.match(refused.message, rule);
       if (param !== undefined) assert.ok(refused.message.startsWith(`"${param}" `), refused.message);
@@ -131,7 +151,7 @@ describe("chat fields", () => {
 
   test("treat null as absent, ignore unknown fields, and prefer max_completion_tokens to max_tokens", () => {
     const ask = chat.parse({
-      ...good,
+      ...VALID_CHAT_REQUEST,
       temperature: null,
       stop: null,
       max_tokens: 5,
@@ -147,7 +167,7 @@ describe("chat fields", () => {
 
   test("join text parts, and allow null content in an assistant message with tool calls", () => {
     const ask = chat.parse({
-      ...good,
+      ...VALID_CHAT_REQUEST,
       messages: [
         {
           role: "user",
@@ -171,21 +191,21 @@ describe("chat fields", () => {
 
   test("read stream_options only for streams", () => {
     const options = { stream_options: { include_usage: true } };
-    assert.equal(chat.parse({ ...good, ...options }).includeUsage, false);
-    assert.equal(chat.parse({ ...good, ...options, stream: true }).includeUsage, true);
+    assert.equal(chat.parse({ ...VALID_CHAT_REQUEST, ...options }).includeUsage, false);
+    assert.equal(chat.parse({ ...VALID_CHAT_REQUEST, ...options, stream: true }).includeUsage, true);
     for (const stream_options of [7, "x", [], { include_usage: "yes" }]) {
       for (const stream of [undefined, null, false]) {
-        assert.equal(chat.parse({ ...good, stream, stream_options }).includeUsage, false);
+        assert.equal(chat.parse({ ...VALID_CHAT_REQUEST, stream, stream_options }).includeUsage, false);
         assert.equal(completions.parse({ model: "m", stream, stream_options }).includeUsage, false);
       }
     }
   });
 
   test("allow tool_choice without tools, and ignore it", () => {
-    const { ignored: _, ...plain } = chat.parse(good);
+    const { ignored: _, ...plain } = chat.parse(VALID_CHAT_REQUEST);
     for (const field of ["tool_choice", "function_call"]) {
       for (const choice of ["auto", "none", null]) {
-        const { ignored, ...ask } = chat.parse({ ...good, [field]: choice });
+        const { ignored, ...ask } = chat.parse({ ...VALID_CHAT_REQUEST, [field]: choice });
         assert.deepEqual(ask, plain);
         assert.deepEqual(ignored, choice === null ? [] : [field]);
       }

@@ -1,8 +1,8 @@
 /** POST /v1/chat/completions. */
 import { isCommonChatRequest } from "@tollgate/api/public/common-chat-check.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { AnswerJsonOf } from "@tollgate/api/route-declaration.ts";
-import { parseFields } from "../../http/fields.ts";
+import type { ResponseJsonOf } from "@tollgate/api/route-declaration.ts";
+import { parseFields } from "../../http/parse-fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { renderRole } from "../../metering/chat-templates.ts";
 import {
@@ -48,7 +48,7 @@ export const chat: Endpoint = {
       model: meta.model,
       choices: [{ index: 0, message: { role: "assistant", content: text, ...thinking }, finish_reason: finish }],
       usage: usageObject(usage),
-    } satisfies AnswerJsonOf<typeof route>);
+    } satisfies ResponseJsonOf<typeof route>);
   },
 
   stream(meta, { includeUsage }) {

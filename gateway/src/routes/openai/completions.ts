@@ -1,7 +1,7 @@
 /** POST /v1/completions. An array of prompts is joined to one prompt, which gets one completion. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { AnswerJsonOf } from "@tollgate/api/route-declaration.ts";
-import { parseFields } from "../../http/fields.ts";
+import type { ResponseJsonOf } from "@tollgate/api/route-declaration.ts";
+import { parseFields } from "../../http/parse-fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import {
   convertOutputFormat,
@@ -37,7 +37,7 @@ export const completions: Endpoint = {
       model: meta.model,
       choices: [{ index: 0, text, finish_reason: finish }],
       usage: usageObject(usage),
-    } satisfies AnswerJsonOf<typeof route>);
+    } satisfies ResponseJsonOf<typeof route>);
   },
 
   stream(meta, { includeUsage }) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { embeddings, embeddingsEndpoint } from "./embeddings.ts";
-import { refusal } from "./testing.ts";
+import { parseRefusedRequest } from "./testing-chat-request.ts";
 
 describe("embedding fields", () => {
   test("treat a string as one input element, and ignore encoding_format and dimensions", () => {
@@ -20,7 +20,7 @@ describe("embedding fields", () => {
     [Array(2049).fill("x"), "input"],
   ] as const) {
     test(`refuse the input ${JSON.stringify(input)?.slice(0, 20)}, naming ${param}`, () => {
-      assert.equal(refusal(embeddings.parse, { model: "m", input }).param, param);
+      assert.equal(parseRefusedRequest(embeddings.parse, { model: "m", input }).param, param);
     });
   }
 
@@ -31,7 +31,7 @@ describe("embedding fields", () => {
     }
     for (const count of [0, 2049]) {
       const input = Array(count).fill("x");
-      assert.equal(refusal(embeddings.parse, { model: "m", input }).param, "input");
+      assert.equal(parseRefusedRequest(embeddings.parse, { model: "m", input }).param, "input");
     }
   });
 });
@@ -42,11 +42,14 @@ describe("token IDs for embeddings", () => {
       [1, 2],
       [[1, 2], [3]],
     ]) {
-      const { message } = refusal(embeddings.parse, { model: "m", input });
+      const { message } = parseRefusedRequest(embeddings.parse, { model: "m", input });
       assert.match(message, /token IDs are not supported/);
       assert.match(message, /LangChain for Python, set check_embedding_ctx_length=False/);
     }
-    assert.equal(refusal(embeddings.parse, { model: "m", input: [{}] }).message, '"input[0]" must be a string');
+    assert.equal(
+      parseRefusedRequest(embeddings.parse, { model: "m", input: [{}] }).message,
+      '"input[0]" must be a string',
+    );
   });
 });
 

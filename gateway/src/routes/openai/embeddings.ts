@@ -1,13 +1,13 @@
 /** POST /v1/embeddings. Vectors are float arrays at the model's native width, one per input, in order. */
 import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS } from "@tollgate/api/public/ignored-fields.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { AnswerJsonOf } from "@tollgate/api/route-declaration.ts";
-import { listPresentFields, parseFields } from "../../http/fields.ts";
+import type { ResponseJsonOf } from "@tollgate/api/route-declaration.ts";
+import { listPresentFields, parseFields } from "../../http/parse-fields.ts";
 import type { Answer, AnswerMeta, ClientSdk, Endpoint, ParsedRequest } from "../../inference/endpoint.ts";
 import { readRequestLabel } from "./request-label.ts";
 
 const route = publicRoutes.createEmbedding;
-type List = AnswerJsonOf<typeof route>;
+type List = ResponseJsonOf<typeof route>;
 /** The API does not declare base64, because only clients that cannot decode floats get it. */
 type Entry = Omit<List["data"][number], "embedding"> & { embedding: number[] | string };
 

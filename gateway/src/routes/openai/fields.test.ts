@@ -6,7 +6,7 @@ import type { Endpoint } from "../../inference/endpoint.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddings } from "./embeddings.ts";
-import { good, refusal } from "./testing.ts";
+import { parseRefusedRequest, VALID_CHAT_REQUEST } from "./testing-chat-request.ts";
 
 /** OpenAI fields that clients send and the gateway ignores, copied from the service specification. */
 const DIALECT =
@@ -21,8 +21,8 @@ describe("completion fields", () => {
     assert.deepEqual(completions.parse({ model: "m", prompt: ["a", "b"] }).body, { prompt: "a\nb" });
   });
   test("refuse token IDs", () => {
-    assert.equal(refusal(completions.parse, { model: "m", prompt: [1, 2] }).param, "prompt[0]");
-    assert.equal(refusal(completions.parse, { model: "m", prompt: 7 }).param, "prompt");
+    assert.equal(parseRefusedRequest(completions.parse, { model: "m", prompt: [1, 2] }).param, "prompt[0]");
+    assert.equal(parseRefusedRequest(completions.parse, { model: "m", prompt: 7 }).param, "prompt");
   });
 });
 
@@ -35,15 +35,19 @@ describe("the request parsers", () => {
       [{ frequency_penalty: -2 }, { frequency_penalty: 2 }],
       [{ seed: -(2 ** 53) }, { seed: 2 ** 53 }],
     ]) {
-      assert.deepEqual(chat.parse({ ...good, ...least }).sampling, least);
+      assert.deepEqual(chat.parse({ ...VALID_CHAT_REQUEST, ...least }).sampling, least);
       assert.deepEqual(completions.parse({ model: "m", ...most }).sampling, most);
     }
-    assert.equal(chat.parse({ ...good, max_tokens: 1 }).outputTokensMax, 1);
-    assert.deepEqual(chat.parse({ ...good, stop: [] }).sampling, {}, "an empty list is absent");
-    assert.deepEqual(chat.parse({ ...good, stop: "x".repeat(2048) }).sampling, { stop: ["x".repeat(2048)] });
-    assert.deepEqual(chat.parse({ ...good, stop: "a" }).sampling, { stop: ["a"] });
-    assert.deepEqual(chat.parse({ ...good, stop: ["a", "b", "c", "d"] }).sampling, { stop: ["a", "b", "c", "d"] });
-    assert.ok(chat.parse({ ...good, n: 1, response_format: { type: "text" } }));
+    assert.equal(chat.parse({ ...VALID_CHAT_REQUEST, max_tokens: 1 }).outputTokensMax, 1);
+    assert.deepEqual(chat.parse({ ...VALID_CHAT_REQUEST, stop: [] }).sampling, {}, "an empty list is absent");
+    assert.deepEqual(chat.parse({ ...VALID_CHAT_REQUEST, stop: "x".repeat(2048) }).sampling, {
+      stop: ["x".repeat(2048)],
+    });
+    assert.deepEqual(chat.parse({ ...VALID_CHAT_REQUEST, stop: "a" }).sampling, { stop: ["a"] });
+    assert.deepEqual(chat.parse({ ...VALID_CHAT_REQUEST, stop: ["a", "b", "c", "d"] }).sampling, {
+      stop: ["a", "b", "c", "d"],
+    });
+    assert.ok(chat.parse({ ...VALID_CHAT_REQUEST, n: 1, response_format: { type: "text" } }));
   });
 
   test("refuse a value just beyond its limit on both generation endpoints, and name the field", () => {
@@ -59,20 +63,20 @@ describe("the request parsers", () => {
       { n: 0 },
     ]) {
       const [field] = Object.keys(fields);
-      assert.equal(refusal(chat.parse, { ...good, ...fields }).param, field);
-      assert.equal(refusal(completions.parse, { model: "m", ...fields }).param, field);
+      assert.equal(parseRefusedRequest(chat.parse, { ...VALID_CHAT_REQUEST, ...fields }).param, field);
+      assert.equal(parseRefusedRequest(completions.parse, { model: "m", ...fields }).param, field);
     }
   });
 
   test("accept every message role of the OpenAI API", () => {
     for (const role of ["system", "developer", "user", "assistant", "tool", "function"]) {
-      assert.ok(chat.parse({ ...good, messages: [{ role, content: "x" }] }), role);
+      assert.ok(chat.parse({ ...VALID_CHAT_REQUEST, messages: [{ role, content: "x" }] }), role);
     }
   });
 
   test("ignore OpenAI fields that the gateway does not support, whatever their value, and list them", () => {
     const asked: [Endpoint, object][] = [
-      [chat, good],
+      [chat, VALID_CHAT_REQUEST],
       [completions, { model: "m", prompt: "a" }],
       [embeddings, { model: "m", input: "a" }],
     ];
@@ -108,13 +112,19 @@ describe("the request parsers", () => {
       [{ user: { id: 1 }, metadata: "label" }, null, null],
       [{ metadata: ["label"] }, null, null],
     ] as const) {
-      const ask = chat.parse({ ...good, ...sent });
+      const ask = chat.parse({ ...VALID_CHAT_REQUEST, ...sent });
       assert.deepEqual([ask.label, ask.labelField], [label, field], JSON.stringify(sent));
     }
   });
 
   test("list ignored fields in a fixed order, including stream_options if the request does not stream", () => {
-    const body = { ...good, logprobs: true, tools: [], user: "me", stream_options: { include_usage: true } };
+    const body = {
+      ...VALID_CHAT_REQUEST,
+      logprobs: true,
+      tools: [],
+      user: "me",
+      stream_options: { include_usage: true },
+    };
     assert.deepEqual(chat.parse(body).ignored, ["tools", "logprobs", "user", "stream_options"]);
     assert.deepEqual(chat.parse({ ...body, stream: true }).ignored, ["tools", "logprobs", "user"]);
   });

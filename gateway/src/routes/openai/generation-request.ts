@@ -1,12 +1,13 @@
 /** Shared by chat and completions: sampling options, response format, ignored fields, and the usage object. */
-import type { Usage as UsageObject } from "@tollgate/api/public/answer-schemas.ts";
+
 import { IGNORED_FIELDS } from "@tollgate/api/public/ignored-fields.ts";
 import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/request-fields.ts";
+import type { Usage as UsageObject } from "@tollgate/api/public/response-schemas.ts";
 import type { OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
 import { type KeywordUse, readSchema } from "@tollgate/protocol/json-schema.ts";
 import type { z } from "zod";
 import { invalidRequest } from "../../faults.ts";
-import { listPresentFields } from "../../http/fields.ts";
+import { listPresentFields } from "../../http/parse-fields.ts";
 import type { ParsedRequest, Usage } from "../../inference/endpoint.ts";
 import { SCHEMA_FIELD } from "../../inference/schema-support.ts";
 import { readRequestLabel } from "./request-label.ts";

@@ -4,10 +4,10 @@ import { describe, test } from "node:test";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddings } from "./embeddings.ts";
-import { good, messages, refusal } from "./testing.ts";
+import { parseRefusedRequest, VALID_CHAT_REQUEST, VALID_MESSAGES } from "./testing-chat-request.ts";
 
 describe("response_format", () => {
-  const asks = (response_format: unknown) => ({ ...good, response_format });
+  const asks = (response_format: unknown) => ({ ...VALID_CHAT_REQUEST, response_format });
   const schemaOf = (json_schema: unknown) => asks({ type: "json_schema", json_schema });
   /** A schema with this number of nested levels; `{}` is one level. */
   const nested = (levels: number): object => (levels === 1 ? {} : { not: nested(levels - 1) });
@@ -80,7 +80,7 @@ describe("response_format", () => {
   ] as [string, object, string, RegExp][]) {
     test(`with ${name} is refused on both generation endpoints, naming ${param}`, () => {
       for (const { parse } of [chat, completions]) {
-        const refused = refusal(parse, { prompt: "hi", ...body });
+        const refused = parseRefusedRequest(parse, { prompt: "hi", ...body });
         assert.equal(refused.param, param);
         assert.match(refused.message, rule);
         assert.ok(refused.message.startsWith(`"${param}" `), refused.message);
@@ -106,9 +106,14 @@ describe("response_format", () => {
         { type: "json_schema", name: "x", schema, strict: false },
       ],
     ]) {
-      const ask = chat.parse({ ...good, response_format });
+      const ask = chat.parse({ ...VALID_CHAT_REQUEST, response_format });
       const keywords = format?.type === "json_object" ? [] : [use("type"), use("properties")];
-      assert.deepEqual(ask, { ...chat.parse(good), body: { messages, format }, formatted: true, keywords });
+      assert.deepEqual(ask, {
+        ...chat.parse(VALID_CHAT_REQUEST),
+        body: { messages: VALID_MESSAGES, format },
+        formatted: true,
+        keywords,
+      });
       const text = { model: "m", prompt: "hi" };
       const completion = completions.parse({ ...text, response_format });
       const body = { prompt: "hi", format };
@@ -118,9 +123,9 @@ describe("response_format", () => {
 
   test("has no effect if it is text or null", () => {
     for (const response_format of [{ type: "text" }, { type: "text", json_schema: 7 }, null]) {
-      assert.deepEqual(chat.parse({ ...good, response_format }), chat.parse(good));
+      assert.deepEqual(chat.parse({ ...VALID_CHAT_REQUEST, response_format }), chat.parse(VALID_CHAT_REQUEST));
     }
-    assert.equal(chat.parse(good).formatted, false);
+    assert.equal(chat.parse(VALID_CHAT_REQUEST).formatted, false);
     assert.equal(
       embeddings.parse({ model: "m", input: "a", response_format: { type: "json_object" } }).formatted,
       false,

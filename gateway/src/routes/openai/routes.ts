@@ -3,16 +3,16 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { type Route, splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
 import type { FastifyInstance } from "fastify";
 import { fault, modelNotFound } from "../../faults.ts";
-import { streamResponse } from "../../http/handlers.ts";
 import type { OpenCall } from "../../http/http-call.ts";
+import { streamResponse } from "../../http/run-handlers.ts";
 import { sendCachedResponse } from "../../http/send-cached-response.ts";
 import { checkDeclaredBodyLength, countAgainstKeyLimit } from "../../inference/check-limits.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import type { Gateway } from "../../inference/gateway.ts";
 import { countRefusedCall, type RefusedCaller } from "../../inference/refused-calls.ts";
+import type { RequestPathDependencies } from "../../inference/request-path-dependencies.ts";
 import { serveRequest } from "../../inference/serve.ts";
 import type { InferenceServices } from "../../inference/services.ts";
-import type { KeyHolder } from "../../keys/keys.ts";
+import type { KeyHolder } from "../../keys/secret-store.ts";
 import { modelObject, renderModelList, renderRateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
@@ -74,7 +74,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
  * Counts a catalogue query against the key's limit per minute. The query holds one of the key's concurrent requests
  * only while it runs.
  */
-async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<KeyHolder> {
+async function countAsRequest(gateway: RequestPathDependencies, call: OpenCall): Promise<KeyHolder> {
   const { authorization } = call;
   const key = await gateway.keys.authenticate(authorization);
   if (key === undefined) throw refusal(gateway, { authorization }, fault("invalid_api_key"));
@@ -90,7 +90,7 @@ async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<KeyHold
 }
 
 /** Records the refused call for the key's owner, and returns the error. */
-function refusal<Refusal>(gateway: Gateway, asker: RefusedCaller, error: Refusal): Refusal {
+function refusal<Refusal>(gateway: RequestPathDependencies, asker: RefusedCaller, error: Refusal): Refusal {
   countRefusedCall(gateway, asker, error);
   return error;
 }

@@ -7,14 +7,14 @@ import { parentPort, type Transferable, workerData } from "node:worker_threads";
 import { invariant } from "../../base/invariant.ts";
 import { lowerThreadPriority } from "../../base/thread-priority.ts";
 import { Fault } from "../../faults.ts";
-import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
+import { FORM_VALUES_MAX, parseJson } from "../../http/request-body.ts";
 import { truncateLongTexts } from "../../http/truncate-long-texts.ts";
 import type { BodyReadOptions } from "../../inference/call-interface.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { deserializeModels, readFields } from "../../inference/read-request.ts";
-import type { Meter } from "../../metering/meter.ts";
-import { openMeter } from "../../metering/metering.ts";
-import type { Reply } from "../../metering/worker-pool.ts";
+import { openTokenMeter } from "../../metering/metering.ts";
+import type { TokenMeter } from "../../metering/token-meter.ts";
+import type { WorkerReply } from "../../metering/worker-pool.ts";
 import { priceQuoteEndpoint } from "../console/models.ts";
 import { chat } from "../openai/chat.ts";
 import { completions } from "../openai/completions.ts";
@@ -30,8 +30,8 @@ const port = parentPort;
 invariant(port !== null, "body-reading-worker.ts runs as a worker thread");
 lowerThreadPriority();
 const { tables, base64Compat } = workerData as BodyReadingWorkerData;
-const meters = new Map<string, Meter>();
-for (const [name, found] of tables) meters.set(name, openMeter(name, found, null));
+const meters = new Map<string, TokenMeter>();
+for (const [name, found] of tables) meters.set(name, openTokenMeter(name, found, null));
 const endpoints: Record<Endpoint["schema"], Endpoint> = {
   chat,
   completion: completions,
@@ -44,7 +44,7 @@ let catalogue = { models: "[]", active: deserializeModels("[]") };
 
 port.on("message", async ({ pieces, order }: ReadBodyJob) => {
   const transfer: Transferable[] = [];
-  let reply: Reply<ReadBodyResult>;
+  let reply: WorkerReply<ReadBodyResult>;
   try {
     reply = { result: await read(Buffer.concat(pieces), order, transfer) };
   } catch (error) {
@@ -68,7 +68,7 @@ async function read(bytes: Buffer, order: BodyReadOptions | "form", transfer: Tr
   return { ask: { ...rest, body }, promptTokens };
 }
 
-function meterOf(tokenizer: string): Meter {
+function meterOf(tokenizer: string): TokenMeter {
   const meter = meters.get(tokenizer);
   invariant(meter !== undefined, `tokenizer ${tokenizer} does not exist`);
   return meter;

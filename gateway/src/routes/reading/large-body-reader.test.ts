@@ -4,13 +4,13 @@ import { after, describe, test } from "node:test";
 import { invariant } from "../../base/invariant.ts";
 import { createLog } from "../../base/log.ts";
 import { Fault } from "../../faults.ts";
-import { parseJson } from "../../http/body.ts";
+import { parseJson } from "../../http/request-body.ts";
 import { SHARED_BUFFER_BYTES, takeSharedBuffer } from "../../http/shared-buffers.ts";
 import type { Body } from "../../inference/call-interface.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { readFields, serializeModels } from "../../inference/read-request.ts";
 import { type Catalogue, loadCatalogue } from "../../metering/catalogue.ts";
-import { openMetering } from "../../metering/metering.ts";
+import { openTokenMetering } from "../../metering/metering.ts";
 import { priceQuoteEndpoint } from "../console/models.ts";
 import { chat } from "../openai/chat.ts";
 import { completions } from "../openai/completions.ts";
@@ -87,7 +87,7 @@ const BODIES: [string, Endpoint, string | Buffer][] = [
 
 describe("parsing in a worker thread", async () => {
   const log = createLog("silent");
-  const metering = await openMetering({ log });
+  const metering = await openTokenMetering({ log });
   const reading = openLargeBodyReader({ log, tables: metering.tables, base64Compat: false });
   after(async () => {
     await reading.close();

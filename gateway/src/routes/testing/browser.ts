@@ -1,12 +1,12 @@
 /** For tests: a browser with the console open, which keeps cookies and sends an Origin header. */
 import type { FastifyInstance } from "fastify";
-import { beginSession, type SessionContext } from "../../accounts/testing/session.ts";
+import { insertSession, type SessionContext } from "../../accounts/testing/insert-session.ts";
 import type { Uuid } from "../../base/ids.ts";
 
 export const PASSWORD = "correct horse battery";
 const HOST = "console.test";
 
-export interface Answer {
+export interface BrowserResponse {
   status: number;
   headers: Record<string, string | string[] | number | undefined>;
   text: string;
@@ -35,7 +35,7 @@ export class Browser {
     method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE",
     url: string,
     more: { body?: unknown; headers?: Record<string, string> } = {},
-  ): Promise<Answer> {
+  ): Promise<BrowserResponse> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const response = await this.#app.inject({
       method,
@@ -64,11 +64,11 @@ export class Browser {
 
   /** Signs in without the sign-in routes, for tests of other routes. */
   async enter(place: SessionContext, identityId: Uuid): Promise<void> {
-    const { name, value } = await beginSession(place, { identityId, address: this.address });
+    const { name, value } = await insertSession(place, { identityId, address: this.address });
     this.cookies.set(name, value);
   }
 
-  signIn(email: string, password = PASSWORD): Promise<Answer> {
+  signIn(email: string, password = PASSWORD): Promise<BrowserResponse> {
     return this.send("POST", "/console/api/auth/sign-in/email", { body: { email, password } });
   }
 }

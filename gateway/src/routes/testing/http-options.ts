@@ -7,9 +7,9 @@ import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
-import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
 import { openBodyBudget } from "../../http/body-budget.ts";
 import type { HttpOptions, LargeBodyParsing } from "../../http/http-call.ts";
+import { FORM_VALUES_MAX, parseJson } from "../../http/request-body.ts";
 import { truncateLongTexts } from "../../http/truncate-long-texts.ts";
 import type { LargeBodyReader } from "../../inference/call-interface.ts";
 

@@ -4,8 +4,8 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds, type Uuid } from "../../base/ids.ts";
 import { type Pico, pico } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
-import type { LimitOutcome, RequestOutcome, SpotCheckVerdict, WithheldReason } from "../../base/states.ts";
-import { openRefusals } from "../../history/refusals.ts";
+import type { LimitOutcome, RequestOutcome, SpotCheckVerdict, WithheldReason } from "../../base/stored-enumerations.ts";
+import { openRateLimitedRequestRecords } from "../../history/rate-limited-request-records.ts";
 import type { TestPlatform } from "./platform.ts";
 
 interface PastRequest {
@@ -91,7 +91,7 @@ export async function insertSpotCheck(
 export async function insertRefusedRequest({ pool }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), keyId = accountId, keyName = "a key", client = "" } = request;
   const id = newIdAt(at);
-  await openRefusals({ pool, clock: systemClock }).record({
+  await openRateLimitedRequestRecords({ pool, clock: systemClock }).record({
     id,
     accountId,
     keyId,

@@ -16,6 +16,7 @@ import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
+import { DAY_MS } from "../../base/time.ts";
 import { noTracing } from "../../base/tracing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -25,8 +26,13 @@ import { createAbsentPlane } from "../../plane/absent-plane.ts";
 import { publicServer } from "../../site/public-server.ts";
 import type { RouteServices } from "../services.ts";
 import { PASSWORD } from "./browser.ts";
-import { defaultEnvironment, type SimulatedEnvironment, simulateOutsideServices, WORD_METER } from "./environment.ts";
 import { makeTestLargeBodies, NO_LARGE_BODY_READER } from "./http-options.ts";
+import {
+  defaultEnvironment,
+  type SimulatedEnvironment,
+  simulateOutsideServices,
+  WORD_METER,
+} from "./simulated-environment.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;
@@ -121,7 +127,7 @@ const SETTINGS: Partial<Settings> = {
   // Earnings can be paid out at once, except in tests of the hold-back.
   payoutHoldDays: 0,
   // Holds expire after a day, so that none is released during a test.
-  holdLeaseMs: 24 * 60 * 60 * 1000,
+  holdLeaseMs: DAY_MS,
   checkAnswers: true,
 };
 

@@ -1,6 +1,6 @@
 /** For tests: signed-in persons with a browser, and assertions about refused requests. */
 import assert from "node:assert/strict";
-import { type Answer, Browser } from "./browser.ts";
+import { Browser, type BrowserResponse } from "./browser.ts";
 import type { TestPlatform } from "./platform.ts";
 
 type Accounts = Parameters<TestPlatform["person"]>[0];
@@ -18,7 +18,7 @@ export async function signInTestPerson(
 }
 
 /** Asserts a refused request: its status, and its code, or the field that a 400 without a code names. */
-export function assertRefused(answer: Answer, status: number, codeOrParam: string): void {
+export function assertRefused(answer: BrowserResponse, status: number, codeOrParam: string): void {
   assert.equal(answer.status, status, answer.text);
   const { code, type, param, message } = answer.body.error ?? {};
   assert.equal(code ?? param, codeOrParam, answer.text);

@@ -8,7 +8,12 @@ import { dollars } from "../../base/money.ts";
 import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import type { Payments } from "../../payments/payments.ts";
-import { assertLedgerBalances, buildEventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
+import {
+  assertLedgerBalances,
+  buildEventBody,
+  openTestPayments,
+  type TestPayments,
+} from "../../payments/testing-payments.ts";
 import { makeTestHttpOptions } from "../testing/http-options.ts";
 import { addWebhookRoutes } from "./stripe.ts";
 
@@ -35,8 +40,8 @@ function serve(payments: Payments | undefined): FastifyInstance {
   return server;
 }
 
-async function post(body: string | Buffer, headers: Record<string, string> = {}, server = app) {
-  const response = await server.inject({
+async function post(body: string | Buffer, headers: Record<string, string> = {}) {
+  const response = await app.inject({
     method: "POST",
     url: "/webhooks/stripe",
     payload: body,

@@ -1,6 +1,6 @@
 /** The base URL for examples: the configured public URL, or the address that the request was sent to. */
 import type { IncomingMessage } from "node:http";
-import { detectScheme } from "../../http/scheme.ts";
+import { detectScheme } from "../../http/request-scheme.ts";
 
 /** The address of a gateway started with `npm start`, used if no other is known. */
 const LOCAL_URL = "http://localhost:8080";

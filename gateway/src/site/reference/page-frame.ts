@@ -109,17 +109,17 @@ export function outputBlock(label: string, text: Html | string): Html {
   return html`<figure class="code output">${inside(label, text, "Output")}</figure>`;
 }
 
-export interface Sample {
+export interface CodeSample {
   language: "curl" | "python" | "typescript";
   text: string;
 }
 
 type Highlight = (language: string, text: string) => Html;
 
-const LANGUAGES: Record<Sample["language"], string> = { curl: "curl", python: "Python", typescript: "TypeScript" };
+const LANGUAGES: Record<CodeSample["language"], string> = { curl: "curl", python: "Python", typescript: "TypeScript" };
 
 /** The same code sample in several languages. The script shows only the chosen language; without it, all are shown. */
-export function samplesBlock(label: string, samples: readonly Sample[], highlight: Highlight): Html {
+export function samplesBlock(label: string, samples: readonly CodeSample[], highlight: Highlight): Html {
   const each = samples.map(({ language, text }) => {
     const name = LANGUAGES[language];
     const code = highlight(language, text);

@@ -6,7 +6,7 @@ import { formatDocument } from "@tollgate/api/openapi/openapi-types.ts";
 import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { makeTestHttpOptions } from "../../routes/testing/http-options.ts";
-import { DOCUMENTS } from "./documents.ts";
+import { DOCUMENTS } from "./api-documents.ts";
 import { addReferenceRoutes } from "./routes.ts";
 
 const app = createServerWithoutRoutes(makeTestHttpOptions());

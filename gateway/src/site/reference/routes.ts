@@ -8,9 +8,9 @@ import { formatDocument } from "@tollgate/api/openapi/openapi-types.ts";
 import type { FastifyInstance } from "fastify";
 import { computeEtag, sendCachedResponse } from "../../http/send-cached-response.ts";
 import type { SiteServices } from "../../routes/services.ts";
+import { DOCUMENTS } from "./api-documents.ts";
 import { findBaseUrl } from "./base-url.ts";
-import { addDocsRoutes } from "./docs.ts";
-import { DOCUMENTS } from "./documents.ts";
+import { addDocsRoutes } from "./docs-routes.ts";
 import { homePage, serviceUrls, wantsHtml } from "./home-page.ts";
 import {
   GUIDE_STYLE_URL,

@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { findMistakes, formatDocument } from "@tollgate/api/openapi/openapi-types.ts";
-import { DOCUMENTS } from "./documents.ts";
+import { DOCUMENTS } from "./api-documents.ts";
 
 const documents = DOCUMENTS.map(({ file, api }) => ({ file, document: buildDocument(api) }));
 const mistakes = documents.flatMap(({ file, document }) =>

@@ -9,9 +9,9 @@ import { splitMethodAndUrl } from "@tollgate/api/route-declaration.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { computeEtag, sendCachedResponse } from "../../http/send-cached-response.ts";
 import { SECURITY_HEADERS, STATUS_URL } from "../reference/page-frame.ts";
-import { FEED_URL, incidentFeed } from "./feed.ts";
-import { STYLE_URL, statusPage } from "./page.ts";
+import { FEED_URL, incidentFeed } from "./incident-feed.ts";
 import type { Status } from "./status-document.ts";
+import { STYLE_URL, statusPage } from "./status-page.ts";
 
 const KEEP_S = 10;
 

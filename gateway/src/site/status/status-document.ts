@@ -2,7 +2,7 @@
 
 import type { IncidentCause, ModelState, PublicIncidentCause } from "@tollgate/api/enumerations.ts";
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { AnswerJsonOf } from "@tollgate/api/route-declaration.ts";
+import type { ResponseJsonOf } from "@tollgate/api/route-declaration.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { AvailabilitySum } from "../../history/model-availability.ts";
@@ -19,7 +19,7 @@ import {
 import type { ConnectedNodes } from "../../routes/nodes/services.ts";
 import { modelDetailsObject } from "../../routes/openai/catalogue.ts";
 
-export type Status = AnswerJsonOf<typeof publicRoutes.readStatus>;
+export type Status = ResponseJsonOf<typeof publicRoutes.readStatus>;
 
 /** Sums of the requests' performance and of the models' availability, with one row for each day and model. */
 export interface DailyRows {

@@ -9,9 +9,9 @@ import type { PerformanceSum } from "../../history/performance-reader.ts";
 import { loadCatalogue } from "../../metering/catalogue.ts";
 import type { Incident } from "../../operators/incidents/incident-records.ts";
 import { openTestPlatform, type TestPlatform } from "../../routes/testing/platform.ts";
-import { incidentFeed } from "./feed.ts";
-import { statusPage } from "./page.ts";
+import { incidentFeed } from "./incident-feed.ts";
 import type { Status } from "./status-document.ts";
+import { statusPage } from "./status-page.ts";
 import { openStatusReader, type StatusParts } from "./status-reader.ts";
 
 const DAY = 86_400_000;

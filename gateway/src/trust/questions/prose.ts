@@ -2,7 +2,7 @@
  * Generates the text around a question: system prompts, small talk, earlier turns, and pages of notes. Its numbers are
  * above a hundred and its names never occur in questions, so it neither contains an answer nor makes one ambiguous.
  */
-import type { ChatMessage } from "../../metering/meter.ts";
+import type { ChatMessage } from "../../metering/token-meter.ts";
 import type { RandomChoices } from "./random-choices.ts";
 import { NAMES_NEVER_IN_ANSWERS } from "./word-lists.ts";
 

@@ -13,7 +13,7 @@
  * if most owners' nodes give such answers, and otherwise by the sample of any length. That sample consists of honest
  * answers too, so an honest answer is no likelier than the others to be an outlier in it.
  */
-import type { SpotCheckMethod } from "../../base/states.ts";
+import type { SpotCheckMethod } from "../../base/stored-enumerations.ts";
 import { findLengthClasses, type Score } from "./score.ts";
 
 const SAMPLE_MAX = 512;

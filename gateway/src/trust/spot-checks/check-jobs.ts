@@ -4,13 +4,13 @@
  * verifies.
  */
 import type { JobBody } from "@tollgate/protocol/frames.ts";
-import type { CancelSignal } from "../../base/cancel.ts";
+import type { CancelSignal } from "../../base/cancel-signal.ts";
 import { publicIdSuffix, type Uuid } from "../../base/ids.ts";
-import type { SpotCheckMethod } from "../../base/states.ts";
+import type { SpotCheckMethod } from "../../base/stored-enumerations.ts";
 import type { DispatchSink } from "../../dispatch/dispatch-request.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import type { AnswerToSpotCheck, Gateway } from "../../inference/gateway.ts";
 import { Relay, templateOpensThinking, toNodeSamplingOptions } from "../../inference/relay.ts";
+import type { AnswerToSpotCheck, RequestPathDependencies } from "../../inference/request-path-dependencies.ts";
 import { compareAnswers, compareVectors } from "./compare-answers.ts";
 import { chooseCutPositions } from "./sampling.ts";
 import { SCORED_TOKENS_MIN, type Score, scoreLogprobs } from "./score.ts";
@@ -29,7 +29,7 @@ const AGAIN_TOKENS_MAX = 32;
 const MEANING_CHARS_MAX = 1_000;
 
 export interface CheckJobContext {
-  gateway: Pick<Gateway, "dispatcher" | "meter">;
+  gateway: Pick<RequestPathDependencies, "dispatcher" | "meter">;
   newId: () => Uuid;
   /** Uniform in [0, 1). */
   roll: () => number;

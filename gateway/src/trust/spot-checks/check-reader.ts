@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
-import { SPOT_CHECK_METHODS, SPOT_CHECK_VERDICTS } from "../../base/states.ts";
+import { SPOT_CHECK_METHODS, SPOT_CHECK_VERDICTS } from "../../base/stored-enumerations.ts";
 import { column, queryRows, row } from "../../db/rows.ts";
 
 const NodeCheck = row({

@@ -1,5 +1,5 @@
 /** Selects the part of an answer that is checked. Pure. */
-import type { AnswerToSpotCheck } from "../../inference/gateway.ts";
+import type { AnswerToSpotCheck } from "../../inference/request-path-dependencies.ts";
 import type { CheckedAnswer } from "./check-jobs.ts";
 
 /**

@@ -6,11 +6,15 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
-import { cost, pico } from "../../base/money.ts";
+import { computeCost, pico } from "../../base/money.ts";
 import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import { isOnProbation, type RosterNode } from "../../dispatch/roster-node.ts";
-import type { AnswerChecks, AnswerToSpotCheck, Gateway } from "../../inference/gateway.ts";
+import type {
+  AnswerSpotChecks,
+  AnswerToSpotCheck,
+  RequestPathDependencies,
+} from "../../inference/request-path-dependencies.ts";
 import { runUnpaidJob } from "../../inference/unpaid-job.ts";
 import type { QuarantineVerdict } from "../reliability.ts";
 import { Calibration, type ComparableScoreGroup } from "./calibration.ts";
@@ -76,7 +80,7 @@ export interface NodeStatistics {
 }
 
 interface SpotCheckOptions extends NodeStatistics {
-  gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
+  gateway: Pick<RequestPathDependencies, "dispatcher" | "meter" | "catalogue">;
   roster: Pick<Roster, "find" | "nodes">;
   store: CheckStore;
   money: SpotCheckPayments;
@@ -104,7 +108,7 @@ export interface CheckCounts {
   pico: bigint;
 }
 
-export interface SpotChecks extends AnswerChecks {
+export interface SpotChecks extends AnswerSpotChecks {
   readonly counts: Readonly<CheckCounts>;
   /** Resolves once all running checks have ended. */
   settled(): Promise<void>;
@@ -406,7 +410,7 @@ class Checker implements SpotChecks {
   ): void {
     const { newId, references } = this.#options;
     run.tokens += read + wrote;
-    const amount = pico(((cost(read, prices.in) + cost(wrote, prices.out)) * SHARE.of) / SHARE.in);
+    const amount = pico(((computeCost(read, prices.in) + computeCost(wrote, prices.out)) * SHARE.of) / SHARE.in);
     if (amount === 0n || references.has(nodeRecord.hostAccountId)) return;
     run.cost += amount;
     run.payments.push({ id: newId(), hostId: nodeRecord.hostAccountId, amount });

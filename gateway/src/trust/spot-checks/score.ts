@@ -17,7 +17,7 @@
  * temperature) form a class of their own. Honest answers vary more in that class, so a cheat is found later there.
  */
 import type { Sampling } from "@tollgate/protocol/frames.ts";
-import type { SpotCheckMethod } from "../../base/states.ts";
+import type { SpotCheckMethod } from "../../base/stored-enumerations.ts";
 
 export interface Score {
   mean: number;

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { type Pico, pico } from "../../base/money.ts";
-import { SPOT_CHECK_METHODS, type SpotCheckMethod } from "../../base/states.ts";
+import { SPOT_CHECK_METHODS, type SpotCheckMethod } from "../../base/stored-enumerations.ts";
 import { formatUnquotedArray } from "../../db/arrays.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { ComparableScoreGroup, ScoreWithNodeOwner } from "./calibration.ts";

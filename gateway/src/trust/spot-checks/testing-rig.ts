@@ -9,9 +9,9 @@ import type { TestDatabase } from "../../db/testing.ts";
 import type { DispatchResult } from "../../dispatch/dispatch-result.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { createRosterNode, type RosterNode } from "../../dispatch/roster-node.ts";
-import type { AnswerToSpotCheck } from "../../inference/gateway.ts";
+import type { AnswerToSpotCheck } from "../../inference/request-path-dependencies.ts";
 import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
-import type { Meter } from "../../metering/meter.ts";
+import type { TokenMeter } from "../../metering/token-meter.ts";
 import type { QuarantineVerdict } from "../reliability.ts";
 import { openSpotChecks, type SpotChecks } from "./checker.ts";
 import { type CheckStore, openCheckStore, type VerifierPayment } from "./store.ts";
@@ -27,7 +27,7 @@ const WIDTH = 4;
 
 const wordsOf = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
 /** A meter that counts words. */
-const meter: Meter = {
+const meter: TokenMeter = {
   tokenizer: "words",
   tokenizerSha256: "",
   countPrompt: async (prompt) => ({

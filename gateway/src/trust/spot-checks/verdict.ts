@@ -24,7 +24,7 @@
  * once its friend is suspected. Verifiers know that they verify, but neither whose answer, nor whether it is a trap, nor
  * who else verifies it.
  */
-import type { SpotCheckVerdict } from "../../base/states.ts";
+import type { SpotCheckVerdict } from "../../base/stored-enumerations.ts";
 import { type EvidenceFactors, largestFactor, NEUTRAL_FACTORS } from "./sequential-test.ts";
 
 /**

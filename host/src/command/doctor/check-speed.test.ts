@@ -65,7 +65,7 @@ test("warns about slow engines, and reports a failure for engines that fail or d
   assert.equal(broken.detail, "tiny-3b: the engine failed");
 });
 
-test("stops an engine whose answer does not end", async () => {
+test("the speed check cancels an answer that does not end, and fails", async () => {
   const clock = new ManualClock();
   const endless = pacedEngine(clock, {
     generate: (_job, sink, signal) =>

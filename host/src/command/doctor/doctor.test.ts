@@ -7,7 +7,7 @@ import type { Login } from "../login-file.ts";
 import { commandHarness, type HarnessOptions, makeLoggedInHarness } from "../testing/command-harness.ts";
 import { BYTES_PER_GIB, fakeMachine } from "../testing/fake-machine.ts";
 import { answerWithRefusal, STUB_NODE, STUB_NODE_ID, STUB_NODE_STATS } from "../testing/stub-gateway.ts";
-import { doctor } from "./doctor.ts";
+import { doctorCommand } from "./doctor.ts";
 
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b", "embed-m3"] };
 const CREDENTIALS = { plane_url: "nats://plane:4222", jwt: "j", seed: "S", expires_at: 4_000_000_000 };
@@ -43,7 +43,7 @@ const verdicts = ({ checks }: Report): string[] => checks.map(({ name, verdict }
 
 test("doctor reports every passed check, in the order of dependency", async (t) => {
   const { run, terminal } = await ready(t);
-  assert.equal(await run(doctor), 0, terminal.text);
+  assert.equal(await run(doctorCommand), 0, terminal.text);
   const shapes = [
     /^ok {4}login {6}.*host\.json$/,
     /^ok {4}gateway {4}http:.* answers in [\d.]+ ms$/,
@@ -66,7 +66,7 @@ test("doctor reports every passed check, in the order of dependency", async (t) 
 
 test("doctor --no-speed skips the engine's speed test, and --json returns all results", async (t) => {
   const { run, terminal } = await ready(t);
-  assert.equal(await run(doctor, "--no-speed", "--json"), 0);
+  assert.equal(await run(doctorCommand, "--no-speed", "--json"), 0);
   const report = terminal.json<Report>();
   assert.equal(report.ok, true);
   assert.ok(!verdicts(report).includes("speed ok"));
@@ -74,7 +74,7 @@ test("doctor --no-speed skips the engine's speed test, and --json returns all re
 
 test("doctor prints one line with advice per problem, and skips checks that depend on a failed check", async (t) => {
   const examine = async (made: Awaited<ReturnType<typeof ready>>): Promise<Report> => {
-    await made.run(doctor, "--no-speed", "--json");
+    await made.run(doctorCommand, "--no-speed", "--json");
     return made.terminal.json();
   };
   const lost = await ready(t, { login: { gateway: await unusedAddress() } });
@@ -123,7 +123,7 @@ test("doctor fails for an unreachable engine, and warns about too little memory 
     freeDiskBytes: async () => 0.2 * BYTES_PER_GIB,
   });
   const away = await ready(t, { context: { machine }, login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
-  assert.equal(await away.run(doctor, "--no-speed"), 1);
+  assert.equal(await away.run(doctorCommand, "--no-speed"), 1);
   assert.match(
     away.terminal.text,
     /^fail {2}engine {5}no engine on this machine has.*\n( {17}.*\n)+ {17}→ start the engine/m,
@@ -142,7 +142,7 @@ test("doctor reports that the engine runs another model when the tokenizer diffe
   });
   const swapped = { engine: "openai" as const, engine_url: engineUrl, models: ["tiny-3b"] };
   const { run, terminal } = await ready(t, { login: { serving: swapped } });
-  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.equal(await run(doctorCommand, "--no-speed"), 1);
   assert.match(
     terminal.text,
     /^fail {2}tokenizer {2}tiny-3b: the engine's token counts differ from this model's, so it runs another model$/m,
@@ -158,10 +158,10 @@ test("doctor reports a missing chat template when the engine counts too few toke
   });
   const serving = { engine: "openai" as const, engine_url: engineUrl, models: ["tiny-3b"] };
   const { run, terminal } = await ready(t, { login: { serving } });
-  await run(doctor, "--no-speed");
+  await run(doctorCommand, "--no-speed");
   assert.match(terminal.text, /^ok {4}template {3}tiny-3b: Ollama's of llama3\.2, without today's date$/m);
   tokens = 14;
-  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.equal(await run(doctorCommand, "--no-speed"), 1);
   assert.match(
     terminal.text,
     /^fail {2}template {3}tiny-3b: the engine has no chat template .* the engine counts 14\n {17}→ configure the template of Llama 3: ollama create/m,
@@ -185,7 +185,7 @@ test("doctor looks for the engine at the address that the elect command stored, 
     lookedAt.push(ollama);
     return [];
   };
-  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.equal(await run(doctorCommand, "--no-speed"), 1);
   assert.deepEqual(lookedAt, [addresses.ollama]);
   assert.match(terminal.text, /^fail {2}engine {5}no engine .*\n {17}ollama: nothing answers there\n/m);
 });
@@ -194,20 +194,20 @@ test("doctor reports a wrong clock and a login file that others can read", async
   const { run, terminal, gateway, logins } = await ready(t);
   await chmod(logins.path, 0o644);
   tellTime(gateway, NOW - 3_600_000);
-  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.equal(await run(doctorCommand, "--no-speed"), 1);
   assert.match(terminal.text, /^warn {2}login {6}others can read/m);
   assert.match(terminal.text, /^fail {2}clock {6}\d+ s ahead of the gateway's$/m);
 });
 
 test("doctor explains a missing login, node or election (choice of models)", async (t) => {
   const nobody = await commandHarness(t);
-  assert.equal(await nobody.run(doctor, "--json"), 1);
+  assert.equal(await nobody.run(doctorCommand, "--json"), 1);
   assert.deepEqual(verdicts(nobody.terminal.json()), ["login fail", "memory ok", "disk ok"]);
   const early = await makeLoggedInHarness(t, { login: { node: undefined as never } });
-  assert.equal(await early.run(doctor, "--json"), 1);
+  assert.equal(await early.run(doctorCommand, "--json"), 1);
   assert.ok(verdicts(early.terminal.json()).includes("node fail"));
   const unelected = await makeLoggedInHarness(t);
   unelected.gateway.answers[`POST /nodes/${STUB_NODE_ID}/credentials`] = CREDENTIALS;
-  assert.equal(await unelected.run(doctor, "--json"), 1);
+  assert.equal(await unelected.run(doctorCommand, "--json"), 1);
   assert.ok(verdicts(unelected.terminal.json()).includes("engine fail"));
 });

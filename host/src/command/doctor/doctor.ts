@@ -12,7 +12,7 @@ import { EMBEDDING_MODELS } from "../../engines/model-names.ts";
 import { usesLocalMemory } from "../choose-engine.ts";
 import { type Command, type CommandContext, printResult } from "../command.ts";
 import { formatCounted } from "../format-values.ts";
-import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
+import { type GatewayClient, gatewayClient } from "../gateway/gateway-client.ts";
 import { type Login, toEngineSettings } from "../login-file.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
 import { checkSpeed } from "./check-speed.ts";
@@ -28,7 +28,7 @@ import {
 } from "./host-checks.ts";
 import { GENERATION_CHECKS, MODEL_CHECKS, type ModelCheck } from "./model-checks.ts";
 
-export const doctor: Command = {
+export const doctorCommand: Command = {
   help: "check everything that serving needs, and show what to do",
   flags: { "no-speed": { help: "skip the speed test of the engine" } },
   more: [

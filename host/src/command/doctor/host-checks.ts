@@ -10,8 +10,8 @@ import type { Clock } from "../../clock.ts";
 import { computeModelBytes } from "../../engines/model-requirements.ts";
 import { convertToCommandFailure } from "../errors.ts";
 import { formatCounted, formatGibibytes, formatMilliseconds, REDUCED_SLOTS_REASON } from "../format-values.ts";
-import type { GatewayClient, Ping } from "../gateway/client.ts";
 import type { Node, NodeStatsAnswer } from "../gateway/gateway-answers.ts";
+import type { GatewayClient, GatewayPing } from "../gateway/gateway-client.ts";
 import { computeMemoryForModelsBytes, findHardware } from "../machine/hardware.ts";
 import type { Machine } from "../machine/machine.ts";
 import { formatQuarantineReason, formatQuarantineRemedy } from "../quarantine-texts.ts";
@@ -21,7 +21,7 @@ const SLOW_MS = 500;
 
 /** The fastest of a few pings counts, because the first one includes setting up the connection. */
 export async function checkGateway(gateway: GatewayClient, clock: Clock): Promise<CheckResult[]> {
-  let best: Ping | undefined;
+  let best: GatewayPing | undefined;
   let skew: CheckResult | undefined;
   try {
     for (let i = 0; i < PINGS; i++) {
@@ -119,7 +119,7 @@ const HARMFUL_MS = 10 * 60_000;
  * The difference between this machine's clock and the gateway's. Positive if this machine is ahead, 0 within the
  * precision of a date header.
  */
-export function computeClockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): number | undefined {
+export function computeClockSkewMs({ elapsedMs, serverTimeMs }: GatewayPing, nowMs: number): number | undefined {
   if (serverTimeMs === undefined) return undefined;
   // The gateway wrote the date between these two times.
   const [earliest, latest] = [nowMs - elapsedMs, nowMs];
@@ -127,7 +127,7 @@ export function computeClockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: num
   return latest < serverTimeMs ? latest - serverTimeMs : 0;
 }
 
-export function clockCheck(ping: Ping, nowMs: number): CheckResult {
+export function clockCheck(ping: GatewayPing, nowMs: number): CheckResult {
   const skew = computeClockSkewMs(ping, nowMs);
   if (skew === undefined)
     return warningCheck("clock", "the gateway's response has no Date header", "check this machine's clock yourself");

@@ -5,7 +5,7 @@ import { sendJson, stubServer, unusedAddress } from "../../testing/stub-http.ts"
 import { commandHarness, type HarnessOptions, makeLoggedInHarness } from "../testing/command-harness.ts";
 import { BYTES_PER_GIB, fakeMachine } from "../testing/fake-machine.ts";
 import { answerWithRefusal, STUB_NODE_ID } from "../testing/stub-gateway.ts";
-import { elect } from "./elect.ts";
+import { electCommand } from "./elect.ts";
 
 /** The number of tokens of the test chat with Ollama's own templates. */
 const templated = (model: string): number => (model.startsWith("qwq") ? 44 : 54);
@@ -41,7 +41,7 @@ test("tollgate-host elect proposes models that the engine has and that fit the m
   const { run, terminal, gateway, logins } = await withOllama(t, ["llama3.2:3b", "qwq:32b", "mistral:7b"], {
     context: { machine },
   });
-  assert.equal(await run(elect, "--yes"), 0);
+  assert.equal(await run(electCommand, "--yes"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b"] }]);
   const { engine, models } = (await logins.read())?.serving ?? {};
   assert.deepEqual([engine, models], ["auto", ["tiny-3b"]]);
@@ -70,18 +70,18 @@ test("tollgate-host elect stores the address of each elected engine, and looks t
     return [...engines, other];
   };
   context.env = { OLLAMA_HOST: "127.0.0.1:7777" };
-  assert.equal(await run(elect, "--models", "tiny-3b"), 0);
+  assert.equal(await run(electCommand, "--models", "tiny-3b"), 0);
   const ollama = engines[0]?.url as string;
   assert.deepEqual((await logins.read())?.serving?.addresses, { ollama });
   context.env = {};
-  assert.equal(await run(elect, "--models", "tiny-3b,embed-m3"), 0);
+  assert.equal(await run(electCommand, "--models", "tiny-3b,embed-m3"), 0);
   assert.deepEqual((await logins.read())?.serving?.addresses, { ollama, vLLM: "http://127.0.0.1:9" });
   assert.deepEqual(lookedAt, ["http://127.0.0.1:7777", ollama]);
 });
 
 test("tollgate-host elect asks for confirmation once, and accepts other models as the answer", async (t) => {
   const { run, terminal, gateway } = await withOllama(t, ["llama3.2:3b", "bge-m3"], { answers: ["embed-m3"] });
-  assert.equal(await run(elect), 0);
+  assert.equal(await run(electCommand), 0);
   assert.deepEqual(terminal.questions, [
     { question: "Choose the models that the node serves [tiny-3b,embed-m3]: ", hidden: false },
   ]);
@@ -90,26 +90,26 @@ test("tollgate-host elect asks for confirmation once, and accepts other models a
 
 test("tollgate-host elect takes the proposed models on Enter, and requires --yes or --models without a terminal", async (t) => {
   const asked = await withOllama(t, ["llama3.2:3b"], { answers: [""] });
-  assert.equal(await asked.run(elect), 0);
+  assert.equal(await asked.run(electCommand), 0);
   assert.deepEqual(asked.gateway.bodies, [{ models: ["tiny-3b"] }]);
   const alone = await withOllama(t, ["llama3.2:3b"]);
-  assert.match((await alone.fails(elect)).message, /--yes or --models/);
+  assert.match((await alone.fails(electCommand)).message, /--yes or --models/);
   assert.deepEqual(alone.gateway.bodies, []);
 });
 
 test("tollgate-host elect --map finds the engine that has the mapped model, and stores the engine's address", async (t) => {
   const { run, gateway, logins, fails } = await withOllama(t, ["my-llama", "bge-m3"]);
-  assert.equal(await run(elect, "--map", "tiny-3b=my-llama", "--yes", "--json"), 0);
+  assert.equal(await run(electCommand, "--map", "tiny-3b=my-llama", "--yes", "--json"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b", "embed-m3"] }]);
   const { engine, map } = (await logins.read())?.serving ?? {};
   assert.deepEqual([engine, map], ["openai", { "tiny-3b": "my-llama" }]);
-  const missing = await fails(elect, "--map", "tiny-3b=other", "--yes");
+  const missing = await fails(electCommand, "--map", "tiny-3b=other", "--yes");
   assert.match(missing.message, /no engine on this machine has other \(engines found: ollama at .*my-llama, bge-m3\)/);
 });
 
 test("tollgate-host elect --json lists all candidates and whether an engine has them", async (t) => {
   const { run, terminal } = await withOllama(t, ["llama3.2:3b"]);
-  assert.equal(await run(elect, "--yes", "--json"), 0);
+  assert.equal(await run(electCommand, "--yes", "--json"), 0);
   const report = terminal.json<{ models: string[]; node: string; candidates: { model: string; held: boolean }[] }>();
   assert.deepEqual([report.node, report.models], [STUB_NODE_ID, ["tiny-3b"]]);
   assert.deepEqual(
@@ -125,7 +125,7 @@ test("tollgate-host elect --json lists all candidates and whether an engine has 
 test("tollgate-host elect accepts every model for demo and scripted engines, even if memory is short", async (t) => {
   const machine = fakeMachine({ memoryBytes: BYTES_PER_GIB });
   const { run, gateway, logins } = await makeLoggedInHarness(t, { context: { machine } });
-  assert.equal(await run(elect, "--engine", "scripted", "--yes"), 0);
+  assert.equal(await run(electCommand, "--engine", "scripted", "--yes"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b", "reason-32b", "embed-m3"] }]);
   assert.equal((await logins.read())?.serving?.engine, "scripted");
 });
@@ -133,13 +133,13 @@ test("tollgate-host elect accepts every model for demo and scripted engines, eve
 test("tollgate-host elect for another node does not change this machine's settings", async (t) => {
   const { run, gateway, logins } = await makeLoggedInHarness(t);
   gateway.answers["PUT /nodes/node_2/elections"] = { id: "node_2", name: "other", state: "ready" };
-  assert.equal(await run(elect, "--engine", "scripted", "--models", "tiny-3b", "--node", "node_2"), 0);
+  assert.equal(await run(electCommand, "--engine", "scripted", "--models", "tiny-3b", "--node", "node_2"), 0);
   assert.equal((await logins.read())?.serving, undefined);
 });
 
 test("tollgate-host elect refuses unavailable models, invalid engine flags and a retired node, and gives the reason", async (t) => {
   const none = await makeLoggedInHarness(t);
-  const empty = await none.fails(elect, "--yes");
+  const empty = await none.fails(electCommand, "--yes");
   assert.match(empty.message, /no engine on this machine has/);
   assert.match(empty.next ?? "", /docs\/hosts\/engines\.md.*--engine demo/);
   const { fails, gateway } = await withOllama(t, ["llama3.2:3b"]);
@@ -151,7 +151,7 @@ test("tollgate-host elect refuses unavailable models, invalid engine flags and a
     [["--map", "tiny"], /--map must be a list/, 2],
   ];
   for (const [args, line, exitCode] of cases) {
-    const report = await fails(elect, ...args);
+    const report = await fails(electCommand, ...args);
     assert.match(report.message, line);
     assert.equal(report.exitCode, exitCode, args.join(" "));
   }
@@ -160,9 +160,9 @@ test("tollgate-host elect refuses unavailable models, invalid engine flags and a
     "node_state_conflict",
     "The node is retired.",
   );
-  assert.equal((await fails(elect, "--yes")).code, "node_state_conflict");
+  assert.equal((await fails(electCommand, "--yes")).code, "node_state_conflict");
   const nobody = await commandHarness(t);
-  assert.match((await nobody.fails(elect)).next ?? "", /login/);
+  assert.match((await nobody.fails(electCommand)).next ?? "", /login/);
 });
 
 test("tollgate-host elect refuses an engine whose tokenizer belongs to another model", async (t) => {
@@ -175,10 +175,10 @@ test("tollgate-host elect refuses an engine whose tokenizer belongs to another m
   });
   const { fails, gateway } = await makeLoggedInHarness(t);
   const asked = ["--engine", "openai", "--engine-url", engineUrl];
-  const { message, exitCode } = await fails(elect, ...asked, "--models", "tiny-3b");
+  const { message, exitCode } = await fails(electCommand, ...asked, "--models", "tiny-3b");
   assert.match(message, /^--models: tiny-3b: the engine's token counts differ from this model's/);
   assert.equal(exitCode, 2);
-  assert.match((await fails(elect, ...asked, "--yes")).message, /this machine has no model/);
+  assert.match((await fails(electCommand, ...asked, "--yes")).message, /this machine has no model/);
   assert.deepEqual(gateway.bodies, []);
 });
 
@@ -187,18 +187,18 @@ test("tollgate-host elect refuses a model without its chat template, as billed a
   const machine = fakeMachine({ memoryBytes: 64 * BYTES_PER_GIB });
   const both = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], bare);
   const { run, fails, terminal, gateway } = await makeLoggedInHarness(t, { engines: both, context: { machine } });
-  const { message, next, exitCode } = await fails(elect, "--models", "tiny-3b");
+  const { message, next, exitCode } = await fails(electCommand, "--models", "tiny-3b");
   const trouble = "the engine has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14";
   assert.deepEqual([message, exitCode], [`tiny-3b: ${trouble}`, 1]);
   assert.match(next ?? "", /^configure the template of Llama 3: ollama create with a TEMPLATE/);
   assert.ok(terminal.text.includes(`no: ${trouble}`));
   assert.deepEqual(gateway.bodies, []);
-  assert.equal(await run(elect, "--yes"), 0);
+  assert.equal(await run(electCommand, "--yes"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["reason-32b"] }]);
   assert.match(terminal.text, /^reason-32b .* yes, template checked$/m);
 
   const alone = await makeLoggedInHarness(t, { engines: await ollamaWith(t, ["llama3.2:3b"], bare) });
-  const report = await alone.fails(elect, "--yes");
+  const report = await alone.fails(electCommand, "--yes");
   assert.equal(report.message, `this machine has no model that it can serve: tiny-3b: ${trouble}`);
   assert.match(report.next ?? "", /ollama create/);
 });
@@ -207,19 +207,19 @@ test("tollgate-host elect also checks the chat template of a model that the user
   const machine = fakeMachine({ memoryBytes: 8 * BYTES_PER_GIB });
   const engines = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], (name) => (name === "qwq:32b" ? 13 : 54));
   const { fails, terminal } = await makeLoggedInHarness(t, { engines, answers: ["reason-32b"], context: { machine } });
-  assert.match((await fails(elect)).message, /^reason-32b: the engine has no chat template of QwQ/);
+  assert.match((await fails(electCommand)).message, /^reason-32b: the engine has no chat template of QwQ/);
   assert.match(terminal.text, /^reason-32b .* no: needs about/m);
 });
 
 test("tollgate-host elect warns about the demo model", async (t) => {
   const { run, terminal } = await makeLoggedInHarness(t);
-  assert.equal(await run(elect, "--engine", "demo", "--models", "tiny-3b"), 0);
+  assert.equal(await run(electCommand, "--engine", "demo", "--models", "tiny-3b"), 0);
   assert.match(terminal.remarks[0] ?? "", /for tests only/);
 });
 
 test("tollgate-host elect explains why an engine is not ready, and what to do", async (t) => {
   const { fails } = await makeLoggedInHarness(t);
-  const report = await fails(elect, "--engine", "openai", "--engine-url", await unusedAddress(), "--yes");
+  const report = await fails(electCommand, "--engine", "openai", "--engine-url", await unusedAddress(), "--yes");
   assert.match(report.message, /^nothing answers at .* \(ECONNREFUSED\)$/);
   assert.match(report.next ?? "", /^start the engine/);
   assert.equal(report.exitCode, 1);
@@ -232,5 +232,5 @@ test("tollgate-host elect exits with code 2 (usage error) if engine flags contai
     ["--model", "/nowhere/strange.gguf", "--yes"],
     ["--model", "/nowhere/none.gguf", "--as", "tiny-3b", "--yes"],
   ];
-  for (const args of cases) assert.equal((await fails(elect, ...args)).exitCode, 2, args.join(" "));
+  for (const args of cases) assert.equal((await fails(electCommand, ...args)).exitCode, 2, args.join(" "));
 });

@@ -33,7 +33,7 @@ const LOADING_MS_MAX = 60_000;
 const DEMO_WARNING =
   "the demo model is for tests only: it fails the platform's test questions, and the node is quarantined";
 
-export const elect: Command = {
+export const electCommand: Command = {
   help: "choose the models that this node serves",
   flags: {
     models: { value: "A,B", help: "models to choose (default: the command proposes models, and you can change them)" },

@@ -3,7 +3,7 @@
  * unreachable.
  */
 import { z } from "zod";
-import { parseJson, readText } from "../../response-body.ts";
+import { parseJson, readText } from "../../read-response-body.ts";
 
 const TIMEOUT_MS = 10_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;

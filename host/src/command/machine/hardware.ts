@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { FoundEngine } from "../../engines/detect-engines.ts";
-import { parseJson } from "../../response-body.ts";
+import { parseJson } from "../../read-response-body.ts";
 import { formatCounted, formatGibibytes } from "../format-values.ts";
 import type { Machine } from "./machine.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { JSON_FLAG } from "@tollgate/terminal/command.ts";
-import type { CommandFailure } from "@tollgate/terminal/failure.ts";
+import type { CommandFailure } from "@tollgate/terminal/explain-failure.ts";
 import { parseCommandInput } from "@tollgate/terminal/parse-command-line.ts";
 import { FakeTerminal, type FakeTerminalOptions } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../clock.ts";

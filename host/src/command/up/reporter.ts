@@ -5,7 +5,7 @@
 
 import { sanitiseForTerminal } from "@tollgate/terminal/terminal-text.ts";
 import type { AgentStatus } from "../../agent/agent.ts";
-import type { AgentSnapshot } from "../../agent/snapshot.ts";
+import type { AgentSnapshot } from "../../agent/agent-snapshot.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { createLog, type Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
-import type { AgentSnapshot } from "../../agent/snapshot.ts";
+import type { AgentSnapshot } from "../../agent/agent-snapshot.ts";
 import { scriptedEngine } from "../../engines/scripted-engine.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import type { NodeStatsAnswer } from "../gateway/gateway-answers.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPaint, measureTextWidth, PAINT_WITHOUT_COLORS } from "@tollgate/terminal/terminal-text.ts";
-import type { AgentSnapshot } from "../../agent/snapshot.ts";
+import type { AgentSnapshot } from "../../agent/agent-snapshot.ts";
 import type { NodeStatsAnswer } from "../gateway/gateway-answers.ts";
 import { STUB_NODE_ID, STUB_NODE_STATS } from "../testing/stub-gateway.ts";
 import { renderScreen, type ScreenView } from "./screen.ts";

@@ -3,9 +3,9 @@
 import { alignRows, type Paint, sanitiseForTerminal, truncate } from "@tollgate/terminal/terminal-text.ts";
 import pino from "pino";
 import { z } from "zod";
-import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
+import type { AgentSnapshot, RunningJob } from "../../agent/agent-snapshot.ts";
 import type { Log } from "../../log.ts";
-import { parseJson } from "../../response-body.ts";
+import { parseJson } from "../../read-response-body.ts";
 import type { CommandContext } from "../command.ts";
 import { formatCount, formatCounted, formatDollars, formatDuration, formatPerSecond } from "../format-values.ts";
 import type { NodeStatsAnswer } from "../gateway/gateway-answers.ts";

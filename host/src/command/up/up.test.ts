@@ -5,7 +5,7 @@ import type { Login } from "../login-file.ts";
 import type { Supervisor, SupervisorReport } from "../service-supervisor.ts";
 import { type HarnessOptions, makeLoggedInHarness } from "../testing/command-harness.ts";
 import { answerWithRefusal, STUB_HOST_TOKEN, STUB_NODE, STUB_NODE_ID } from "../testing/stub-gateway.ts";
-import { up } from "./up.ts";
+import { upCommand } from "./up.ts";
 
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b"], slots: 3 };
 
@@ -46,7 +46,7 @@ async function upHarness(t: TestContext, options: HarnessOptions & { login?: Par
 
 test("tollgate-host up, without flags, serves the models chosen for the registered node until it is stopped", async (t) => {
   const { run, supervisor, gateway, terminal, plane } = await upHarness(t);
-  const ended = run(up);
+  const ended = run(upCommand);
   await supervisor.online;
   assert.equal(plane.open.length, 1);
   supervisor.stop();
@@ -73,7 +73,7 @@ test("tollgate-host up tells the gateway the agent's version if the node was reg
   const hardware = { os: "linux", cores: 8, engines: ["ollama"] };
   const older = { ...STUB_NODE, hardware, agent: "tollgate-host/0.0.0-older" };
   gateway.answers[`PUT /nodes/${STUB_NODE_ID}/elections`] = older;
-  const ended = run(up);
+  const ended = run(upCommand);
   await supervisor.online;
   supervisor.stop();
   assert.equal(await ended, 0);
@@ -86,7 +86,7 @@ test("tollgate-host up tells the gateway the agent's version if the node was reg
 
 test("tollgate-host up on a terminal shows a live screen with the gateway's statistics", async (t) => {
   const { run, supervisor, terminal } = await upHarness(t, { watched: true });
-  const ended = run(up);
+  const ended = run(upCommand);
   const told = new Promise<void>((resolve) => {
     terminal.heard = () => {
       if (terminal.screens.at(-1)?.some((line) => line.includes("$0.00012345 today"))) resolve();
@@ -101,7 +101,7 @@ test("tollgate-host up on a terminal shows a live screen with the gateway's stat
 
 test("tollgate-host up exits with code 1 if the engine is unreachable, and never replaces the chosen models with the demo model", async (t) => {
   const { fails, supervisor } = await upHarness(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
-  const { message, next, exitCode } = await fails(up);
+  const { message, next, exitCode } = await fails(upCommand);
   assert.match(message, /no engine on this machine has/);
   assert.match(next ?? "", /start the engine/);
   assert.equal(exitCode, 1);
@@ -117,7 +117,7 @@ test("tollgate-host up --gateway stops before it registers a node if no engine i
   }));
   const { fails, gateway } = await upHarness(t, { absences: places });
   const named = ["--gateway", gateway.url, "--token", STUB_HOST_TOKEN, "--name", "box", "--models", "tiny-3b"];
-  const { message, details, next, exitCode } = await fails(up, ...named);
+  const { message, details, next, exitCode } = await fails(upCommand, ...named);
   assert.equal(message, "no engine on this machine has a model of the catalogue");
   assert.deepEqual(details, [
     "ollama: nothing answers at 127.0.0.1:11434 (ECONNREFUSED)",
@@ -135,7 +135,7 @@ const LOADING = { cause: "loading" as const, url: "http://127.0.0.1:8080", what:
 test("tollgate-host up waits for a loading engine without a time limit, until the command is stopped", async (t) => {
   const login = { serving: { engine: "auto" as const, models: ["tiny-3b"] } };
   const { run, supervisor, terminal } = await upHarness(t, { absences: [LOADING], login });
-  const ended = run(up);
+  const ended = run(upCommand);
   await new Promise<void>((resolve) => {
     terminal.heard = resolve;
   });
@@ -148,7 +148,7 @@ test("tollgate-host up waits for a loading engine without a time limit, until th
 test("tollgate-host up ignores the stored engine when flags name one, and prints a note", async (t) => {
   const elected = { engine: "auto" as const, addresses: { ollama: "http://127.0.0.1:7777" }, models: ["tiny-3b"] };
   const { run, supervisor, terminal } = await upHarness(t, { login: { serving: elected } });
-  const ended = run(up, "--engine", "scripted", "--models", "tiny-3b");
+  const ended = run(upCommand, "--engine", "scripted", "--models", "tiny-3b");
   await supervisor.online;
   supervisor.stop();
   assert.equal(await ended, 0);
@@ -164,7 +164,7 @@ test("tollgate-host up exits with the gateway's reason when the gateway refuses 
     "node_quarantined",
     "The node is quarantined.",
   );
-  const report = await fails(up);
+  const report = await fails(upCommand);
   assert.deepEqual([report.code, report.exitCode], ["node_quarantined", 1]);
   assert.equal(supervisor.told.length, 1);
 });
@@ -172,7 +172,7 @@ test("tollgate-host up exits with the gateway's reason when the gateway refuses 
 test("tollgate-host up stops cleanly when it is stopped before it serves", async (t) => {
   const { run, supervisor, gateway } = await upHarness(t);
   gateway.answers[`POST /nodes/${STUB_NODE_ID}/credentials`] = () => {}; // A handler that never answers.
-  const ended = run(up);
+  const ended = run(upCommand);
   supervisor.stop();
   assert.equal(await ended, 0);
 });

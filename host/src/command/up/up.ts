@@ -11,7 +11,7 @@ import type { Engine } from "../../engines/engine.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { convertToCommandFailure } from "../errors.ts";
 import { type EngineSettings, parseUpFlags, UP_FLAGS, type UpFlags } from "../flags.ts";
-import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
+import { type GatewayClient, gatewayClient } from "../gateway/gateway-client.ts";
 import { toStoredSettings } from "../login-file.ts";
 import { findHardware, hardwareReport } from "../machine/hardware.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
@@ -21,7 +21,7 @@ import { screenReporter } from "./screen.ts";
 
 const DRAIN_MS_MAX = 30_000;
 
-export const up: Command = {
+export const upCommand: Command = {
   help: "serve requests as a node",
   flags: UP_FLAGS,
   more: [

@@ -115,7 +115,7 @@ test("ends the answer on cancellation during the stream and frees the slot", asy
   assert.match((await ask("What is the capital of Japan?")).text, /Tokyo/);
 });
 
-test("stops an answer without an end shortly after its output cap", async () => {
+test("stops an answer that does not end by itself shortly after the output cap", async () => {
   const sink = new RecordingSink();
   const job = { ...chatJob("Write a very long story about a dragon"), outputTokensMax: 4 };
   const { finish } = await engine.generate(job, sink, new AbortController().signal);

@@ -4,7 +4,7 @@
  */
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
-import { parseJson } from "../../response-body.ts";
+import { parseJson } from "../../read-response-body.ts";
 import { EngineError, type GenerationJob } from "../engine.ts";
 import { type EngineHttp, toStreamError } from "../engine-http.ts";
 import { toEngineSeed } from "../engine-seed.ts";

@@ -4,7 +4,7 @@
  */
 import { SCORES_PER_FRAME_MAX } from "@tollgate/protocol/frame-limits.ts";
 import { z } from "zod";
-import { parseJson } from "../../response-body.ts";
+import { parseJson } from "../../read-response-body.ts";
 import { EngineError, type Logprobs, type ScoringJob } from "../engine.ts";
 import type { EngineHttp } from "../engine-http.ts";
 import { mapToKnownRole } from "../openai-wire.ts";

@@ -1,19 +1,20 @@
 /** One account for operators: its activity over a time span, its statement and its payouts. */
 import type { accountPageRoutes } from "@tollgate/api/console/operator-account-page.ts";
-import { publicId, type Uuid } from "../../../base/ids.ts";
+import type { Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
 import type { HourlySum } from "../../../history/hourly-sums.ts";
 import { computeTimeSlots, type PerformanceSum, type TimeSlots } from "../../../history/performance-reader.ts";
 import type { HistoryServices } from "../../../history/services.ts";
 import { listPage } from "../../../http/lists/list-pages.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { LedgerServices } from "../../../ledger/services.ts";
 import type { StatementRow } from "../../../ledger/statement.ts";
 import type { AccountEntry } from "../../../operators/account-directory.ts";
 import type { HostPayout } from "../../../operators/payouts.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";
+import { payoutObject } from "../payouts.ts";
 import { accountFinder } from "./accounts.ts";
 import { performanceCountsObject } from "./performance.ts";
 
@@ -64,7 +65,7 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
         query,
         read: (before, limit) => payouts.ofHost(id, { before: before as Uuid | undefined, limit }),
         position: ({ batchId }) => batchId,
-        show: payoutObject,
+        show: accountPayoutObject,
       });
       if (kind !== "host") return { ...found, balance: null };
       const [money, own] = await Promise.all([hostMoney(id), parts.earnings.own(id)]);
@@ -147,30 +148,8 @@ const rowObject = ({ kind, day, requests, amount, balance, reason, at }: Stateme
   at: at === null ? null : toUnixSeconds(at),
 });
 
-const payoutObject = ({
-  batchId,
-  note,
-  createdAt,
-  paidAt,
-  paidTo,
-  amount,
-  heldBack,
-  setOff,
-  withheld,
-  newlyWithheld,
-  own,
-}: HostPayout) => ({
+const accountPayoutObject = (payout: HostPayout) => ({
+  ...payoutObject(payout),
   object: "account_payout" as const,
-  payout: publicId("pay", batchId),
-  note,
-  state: paidAt === null ? ("open" as const) : ("paid" as const),
-  amount_micro: formatExactMicrodollars(amount),
-  held_back_micro: formatExactMicrodollars(heldBack),
-  set_off_micro: formatExactMicrodollars(setOff),
-  withheld_micro: formatExactMicrodollars(withheld),
-  newly_withheld_micro: formatExactMicrodollars(newlyWithheld),
-  own_micro: formatExactMicrodollars(own),
-  created_at: toUnixSeconds(createdAt),
-  paid_at: paidAt === null ? null : toUnixSeconds(paidAt),
-  paid_to: paidTo,
+  note: payout.note,
 });

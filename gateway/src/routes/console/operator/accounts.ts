@@ -6,9 +6,9 @@ import { formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico, roundDownToMi
 import { startOfDay, startOfMonth, toUnixSeconds } from "../../../base/time.ts";
 import { type Fault, ruleViolation } from "../../../faults.ts";
 import { listPage } from "../../../http/lists/list-pages.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
-import type { LimitOverrides } from "../../../keys/keys.ts";
+import type { LimitOverrides } from "../../../keys/secret-store.ts";
 import type { KeyServices } from "../../../keys/services.ts";
 import type { LedgerServices } from "../../../ledger/services.ts";
 import { computeEffectiveLimits, DEFAULT_KEY_LIMITS } from "../../../limits/limits.ts";

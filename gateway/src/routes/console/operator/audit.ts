@@ -4,7 +4,7 @@ import type { CsvColumns } from "../../../base/csv.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
 import { listPage } from "../../../http/lists/list-pages.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
 import { type AuditSubjects, resolveAuditFilter } from "../../../operators/audit-subjects.ts";
 import type { OperatorServices } from "../../../operators/services.ts";

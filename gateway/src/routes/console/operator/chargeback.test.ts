@@ -7,23 +7,22 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
 import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
-import type { Sale } from "@tollgate/demo-provider/sale.ts";
+import type { SaleRecord } from "@tollgate/demo-provider/sale-record.ts";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
 import { dollars, formatExactMicrodollars, type Pico, pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
+import { DAY_MS, HOUR_MS } from "../../../base/time.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import type { Payments } from "../../../payments/payments.ts";
-import { buildEventBody, createStripeProviderAt, deliverSignedEvent } from "../../../payments/testing.ts";
+import { buildEventBody, createStripeProviderAt, deliverSignedEvent } from "../../../payments/testing-payments.ts";
 import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
 const PAYOUTS = "/console/api/operator/payouts";
 const HOLD_DAYS = 7;
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 const PRICE_OUT = 40_000n;
 /** The number of output tokens that cost $10 at that price. */
 const TEN_DOLLARS_OF_TOKENS = Number(dollars(10) / PRICE_OUT);
@@ -55,16 +54,16 @@ beforeEach(async (t) => {
 });
 
 /** Buys $100 of credit by card, and returns the sale as the payment provider has it. */
-async function buy({ browser }: Person): Promise<Sale> {
+async function buy({ browser }: Person): Promise<SaleRecord> {
   const answer = await browser.send("POST", "/console/api/credits/checkout", { body: { pack_id: "pack_100" } });
   assert.equal(answer.status, 200, answer.text);
-  const sale = demo.shop.sales.at(-1) as Sale;
-  const paid: Sale = { ...sale, state: "paid", payment: `pi_${sale.session}`, charge: `ch_${sale.session}` };
+  const sale = demo.shop.sales.at(-1) as SaleRecord;
+  const paid: SaleRecord = { ...sale, state: "paid", payment: `pi_${sale.session}`, charge: `ch_${sale.session}` };
   await deliverSignedEvent(payments, demo, buildEventBody("checkout.session.completed", buildCheckoutSession(paid)));
   return paid;
 }
 
-const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000): Promise<void> =>
+const disputed = (sale: SaleRecord, status = "needs_response", created = 1_900_000_000): Promise<void> =>
   deliverSignedEvent(
     payments,
     demo,

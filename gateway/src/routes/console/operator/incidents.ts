@@ -2,7 +2,7 @@
 import type { operatorIncidentRoutes } from "@tollgate/api/console/operator-incidents.ts";
 import { parseId, publicId } from "../../../base/ids.ts";
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { Incident } from "../../../operators/incidents/incident-records.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";

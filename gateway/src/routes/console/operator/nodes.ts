@@ -5,7 +5,7 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import type { Fault } from "../../../faults.ts";
 import type { Node } from "../../../fleet/fleet.ts";
 import { listPage } from "../../../http/lists/list-pages.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { ListedNodeWithHostName, NodeWithHostName } from "../../../operators/node-directory.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import { type NodeStatsDependencies, readNodeStats } from "../../nodes/node-stats.ts";

@@ -3,9 +3,9 @@ import type { platformRoutes } from "@tollgate/api/console/operator-platform.ts"
 import { formatExactMicrodollars, pico } from "../../../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import { ruleViolation } from "../../../faults.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { InferenceServices } from "../../../inference/services.ts";
-import type { PlatformTotals, Traffic } from "../../../operators/overview.ts";
+import type { PlatformTotals, PlatformTraffic } from "../../../operators/overview.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { NodeServices } from "../../nodes/services.ts";
 import type { SiteServices } from "../../services.ts";
@@ -63,7 +63,7 @@ export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }:
   };
 }
 
-export function trafficObject({ outcome, requests, promptTokens, completionTokens, charge }: Traffic) {
+export function trafficObject({ outcome, requests, promptTokens, completionTokens, charge }: PlatformTraffic) {
   return {
     outcome,
     requests,

@@ -9,7 +9,7 @@ import { formatExactMicrodollars, ZERO } from "../../../base/money.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
 import type { Fault } from "../../../faults.ts";
 import { listPage } from "../../../http/lists/list-pages.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { PayoutBatch, PayoutLine, PayoutLinesQuery } from "../../../operators/payouts.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
+import { HOUR_MS } from "../../../base/time.ts";
 import { insertRefusedRequest, insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
 const API = "/console/api/operator";
-const HOUR_MS = 3_600_000;
 
 let platform: TestPlatform;
 let operator: Person;

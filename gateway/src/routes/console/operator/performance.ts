@@ -7,7 +7,7 @@ import type { FailoverDataLoss } from "../../../db/lineage/failover-data-losses.
 import type { PresenceSum } from "../../../history/node-presence.ts";
 import { computeTimeSlots, type PerformanceSum, type TimeSlots } from "../../../history/performance-reader.ts";
 import type { HistoryServices } from "../../../history/services.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { LedgerCheckResult } from "../../../operators/ledger-checks.ts";
 import type { NodeNeedingAttention } from "../../../operators/nodes-needing-attention.ts";
 import type { OperatorServices } from "../../../operators/services.ts";

@@ -2,10 +2,10 @@
 import type { platformRequestRoutes } from "@tollgate/api/console/operator-requests.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
-import type { RequestRecord } from "../../../history/history.ts";
+import type { RequestRecord } from "../../../history/request-history.ts";
 import type { HistoryServices } from "../../../history/services.ts";
 import { createRequestNotFoundFault } from "../../../http/lists/no-such-request.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { RequestParties } from "../../../operators/request-parties.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import { ANSWER_ID_PREFIX, attemptObject, requestObject } from "../requests.ts";

@@ -2,7 +2,7 @@
 import { CONFIRMED_SETUP_STEPS, type setupRoutes } from "@tollgate/api/console/operator-setup.ts";
 import type { SignedInPerson } from "../../../accounts/identities.ts";
 import type { AccountServices } from "../../../accounts/services.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { NotificationServices } from "../../../notifications/services.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { PaymentServices } from "../../../payments/services.ts";

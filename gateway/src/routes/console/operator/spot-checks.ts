@@ -4,7 +4,7 @@ import { publicId } from "../../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, ZERO } from "../../../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import { singlePage } from "../../../http/lists/list-pages.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import { parseNodeFilter } from "../../nodes/earnings.ts";
 import type { NodeServices } from "../../nodes/services.ts";

@@ -4,7 +4,7 @@ import { publicId } from "../../../base/ids.ts";
 import { formatExactMicrodollars } from "../../../base/money.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
 import type { HistoryServices } from "../../../history/services.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { InferenceServices } from "../../../inference/services.ts";
 import type { LedgerServices } from "../../../ledger/services.ts";
 import type { PlatformHealthCause } from "../../../operators/judge-platform-health.ts";

@@ -3,7 +3,7 @@ import type { operatorWithheldShareRoutes } from "@tollgate/api/console/operator
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars } from "../../../base/money.ts";
 import { listPage } from "../../../http/lists/list-pages.ts";
-import type { Handlers } from "../../../http/routes.ts";
+import type { Handlers } from "../../../http/serve-routes.ts";
 import type { LedgerServices } from "../../../ledger/services.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import { makeWithheldShareObject, parseNodeFilter } from "../../nodes/earnings.ts";

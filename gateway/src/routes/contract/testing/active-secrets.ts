@@ -1,7 +1,7 @@
 /** For tests: gives an account the maximum number of secrets, and deletes them again. */
 import type pg from "pg";
 import type { Uuid } from "../../../base/ids.ts";
-import { ACTIVE_SECRETS_MAX } from "../../../keys/keys.ts";
+import { ACTIVE_SECRETS_MAX } from "../../../keys/secret-store.ts";
 
 export async function addSecretsUpToMaximum(
   pool: pg.Pool,

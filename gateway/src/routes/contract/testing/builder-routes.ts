@@ -12,7 +12,7 @@ import { insertRefusedRequest, insertServedRequest } from "../../testing/past-re
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import { addSecretsUpToMaximum, deleteActiveSecrets } from "./active-secrets.ts";
 import type { ContractFixture } from "./contract-fixture.ts";
-import type { Coverage } from "./coverage.ts";
+import type { Coverage } from "./route-coverage.ts";
 
 export async function callAccountRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, identityId } = await signInTestPerson(platform);

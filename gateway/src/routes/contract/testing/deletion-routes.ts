@@ -1,11 +1,11 @@
 /** For tests: exports and deletes accounts and persons, and causes every error that prevents a deletion. */
-import { totp } from "../../../accounts/testing/totp.ts";
+import { computeAuthenticatorCode } from "../../../accounts/testing/authenticator-codes.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { dollars, pico } from "../../../base/money.ts";
 import { PASSWORD } from "../../testing/browser.ts";
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { ContractFixture } from "./contract-fixture.ts";
-import type { Coverage } from "./coverage.ts";
+import type { Coverage } from "./route-coverage.ts";
 
 export async function callDeletionRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { pool, ledger, newId } = platform;
@@ -55,9 +55,9 @@ export async function callDeletionRoutes({ platform, people }: ContractFixture, 
   await ledger.transfer({ ...debt, id: newId(), kind: "grant", amount: dollars(1) });
 
   const { secret } = (await ask(browser, 200, "enableTwoFactor", { body: { password: PASSWORD } })).body;
-  await ask(browser, 200, "confirmTwoFactor", { body: { code: totp(String(secret)) } });
+  await ask(browser, 200, "confirmTwoFactor", { body: { code: computeAuthenticatorCode(String(secret)) } });
   await remove(400, { code: "000000" });
-  await remove(200, { code: totp(String(secret), 1) });
+  await remove(200, { code: computeAuthenticatorCode(String(secret), 1) });
   for (let i = 0; i < 10; i++) {
     await browser.send("POST", "/console/api/me/delete", { body: { email, code: "000000" } });
   }

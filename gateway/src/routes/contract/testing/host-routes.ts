@@ -1,13 +1,13 @@
 /** For tests: calls all console operations of hosts, and causes their errors. */
 import assert from "node:assert/strict";
-import { totp } from "../../../accounts/testing/totp.ts";
+import { computeAuthenticatorCode } from "../../../accounts/testing/authenticator-codes.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { Browser, PASSWORD } from "../../testing/browser.ts";
 import { insertServedRequest, insertSpotCheck } from "../../testing/past-requests.ts";
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import { addSecretsUpToMaximum, deleteActiveSecrets } from "./active-secrets.ts";
 import type { ContractFixture } from "./contract-fixture.ts";
-import type { Coverage } from "./coverage.ts";
+import type { Coverage } from "./route-coverage.ts";
 
 export async function callHostTokenRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
@@ -249,10 +249,10 @@ export async function callHostPayoutRoutes({ platform, people }: ContractFixture
     await ask(new Browser(platform), 403, change, sent);
   }
   const { secret } = (await ask(browser, 200, "enableTwoFactor", { body: { password: PASSWORD } })).body;
-  await ask(browser, 200, "confirmTwoFactor", { body: { code: totp(String(secret)) } });
+  await ask(browser, 200, "confirmTwoFactor", { body: { code: computeAuthenticatorCode(String(secret)) } });
   await ask(browser, 400, "setPayoutMethod", { body });
   await ask(browser, 400, "setPayoutMethod", { body: { ...body, code: "000000" } });
-  await ask(browser, 200, "setPayoutMethod", { body: { ...body, code: totp(String(secret), 1) } });
+  await ask(browser, 200, "setPayoutMethod", { body: { ...body, code: computeAuthenticatorCode(String(secret), 1) } });
   for (let i = 0; i < 10; i++) {
     await browser.send("PUT", "/console/api/payout-method", { body: { ...body, code: "000000" } });
   }

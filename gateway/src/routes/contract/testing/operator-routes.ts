@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { insertServedRequest, insertSpotCheck } from "../../testing/past-requests.ts";
 import type { ContractFixture } from "./contract-fixture.ts";
-import type { Coverage } from "./coverage.ts";
+import type { Coverage } from "./route-coverage.ts";
 
 export async function callPlatformRoutes(
   { platform, people, make }: ContractFixture,

@@ -1,8 +1,8 @@
 /** For tests: invalid values for an operation's body, query, account header and path. */
 import { ACCOUNT_HEADER, findAccessRules } from "@tollgate/api/guards.ts";
 import { publicId } from "../../../base/ids.ts";
-import type { RequestInput } from "./coverage.ts";
 import { findIdPrefix, type Operation } from "./operations.ts";
+import type { RequestInput } from "./route-coverage.ts";
 
 const FROM_OUR_PAGES = { "sec-fetch-site": "same-origin" };
 
