@@ -37,6 +37,11 @@ export const BUILDER_PAGES: TourStop[] = [
 
 export const BUILDER_TOURS: Tour[] = [
   {
+    title: "the list of requests shows the chosen columns on 1,280 pixels, and offers none that does not fit",
+    as: "builder",
+    visit: chooseColumns,
+  },
+  {
     title: "every page of the builder passes in both themes on every screen",
     as: "builder",
     visit: (touring) => visitPages(touring, BUILDER_PAGES),
@@ -49,6 +54,25 @@ export const BUILDER_TOURS: Tour[] = [
 ];
 
 /** Opens all dialogs on the smallest screen, where something is most likely to cover them. */
+async function chooseColumns({ page, checkFit }: TourContext): Promise<void> {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto("/console/requests");
+  const table = page.getByRole("table", { name: "Requests" });
+  await table.waitFor();
+  await page.getByRole("button", { name: "Columns" }).click();
+  const column = (name: string) => page.getByRole("menuitemcheckbox", { name, exact: true });
+  for (const name of ["Tokens", "Duration"]) await column(name).click();
+  for (const name of ["Status", "Client"]) await column(name).click();
+  await page.keyboard.press("Escape");
+  for (const name of ["Status", "Client"]) await table.getByRole("columnheader", { name, exact: true }).waitFor();
+  await checkFit("the list of requests with chosen columns");
+  await page.getByRole("button", { name: "Columns" }).click();
+  for (const name of ["Tokens", "Duration"]) await column(name).click();
+  await column("Endpoint").and(page.locator("[data-disabled]")).waitFor();
+  await page.keyboard.press("Escape");
+  await checkFit("the list of requests with as many columns as fit");
+}
+
 async function openEverything({ browser, page, check }: TourContext): Promise<void> {
   await setScreen(browser, 0);
   await page.goto("/console/requests");
