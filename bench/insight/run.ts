@@ -21,7 +21,7 @@ import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { openRollupWriter } from "../../gateway/src/history/rollup-writer.ts";
 import { sumProcessorTimeNs } from "../history/query-costs.ts";
-import { type SeededAccounts, seedHistory } from "../history/seed-history.ts";
+import { closePastDays, type SeededAccounts, seedHistory } from "../history/seed-history.ts";
 import { compareConsoleFigures } from "./compare-figures.ts";
 import { type LongHistory, measureConsolePages } from "./measure-console-pages.ts";
 
@@ -47,6 +47,7 @@ async function rollUp(connection: Connection): Promise<void> {
     const [startedAt, before] = [performance.now(), sumProcessorTimeNs(server)];
     const rollups = openRollupWriter({ pool: alone, clock: systemClock, log });
     const rolled = await rollups.run();
+    await rollups.merge();
     const [tookS, ranS] = [(performance.now() - startedAt) / 1000, (sumProcessorTimeNs(server) - before) / 1e9];
     await rollups.stop();
     const aSecond = (seconds: number): string => `${seconds.toFixed(1)} s (${Math.round(rolled / seconds)} a second)`;
@@ -61,8 +62,10 @@ async function makePast(pool: pg.Pool, connection: Connection, requests: number)
   console.log(`Seeding ${requests} requests …`);
   const cast = await seedHistory(pool, { rows: requests });
   await rollUp(connection);
+  // The rollups are late changes of days that the seed closed.
+  await closePastDays(pool);
   await pool.query("set statement_timeout = 0");
-  for (const table of ["performance", "label_day", "unrolled"]) {
+  for (const table of ["performance", "performance_part", "label_day", "unrolled"]) {
     await pool.query(`vacuum (analyze) ${table}`);
     const { rows } = await pool.query(
       "select (select count(*) from performance) as n, pg_total_relation_size($1::regclass) as bytes",
