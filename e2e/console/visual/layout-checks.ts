@@ -82,9 +82,12 @@ const BROKEN_AMOUNTS = `(() => {
 /** Returns the amounts in table cells, list items and values of the current page that are broken over two lines. */
 export const findBrokenAmounts = (page: Page): Promise<string[]> => page.evaluate(BROKEN_AMOUNTS);
 
-/** A wide table does not make the page scroll: it covers its card's padding or border. */
+/**
+ * A wide table does not make the page scroll: it covers its card's padding or border. The tables of docs and status page
+ * scroll in a box of their own.
+ */
 const WIDE_TABLES = `[...document.querySelectorAll("table")]
-  .filter((table) => table.offsetWidth > table.parentElement.clientWidth)
+  .filter((table) => table.offsetWidth > table.parentElement.clientWidth && getComputedStyle(table.parentElement).overflowX === "visible")
   .map((table) => (table.ariaLabel ?? "a table") + ": " + table.offsetWidth + " of " + table.parentElement.clientWidth + " pixels")`;
 
 /** Returns the tables of the current page that are wider than the element that contains them. */
