@@ -21,6 +21,10 @@ export function ChannelChoices({ account, settings, mayChange }: Props) {
     webhook: !settings.webhook_url,
     slack: !settings.slack_url,
   };
+  const withoutAddress = (["webhook", "slack"] as const)
+    .filter((channel) => missing[channel])
+    .map((channel) => CHANNEL_NAMES[channel])
+    .join(" and ");
   return (
     <>
       <table className="w-full border-t border-line">
@@ -70,7 +74,7 @@ export function ChannelChoices({ account, settings, mayChange }: Props) {
           {settings.can_mail
             ? "Emails go to the owners of the account. "
             : "This platform does not send email yet. Its operators have to set up email first. "}
-          {(missing.webhook || missing.slack) && "Webhooks are sent once an address is set below. "}
+          {withoutAddress !== "" && `${withoutAddress} messages are sent once an address is set below. `}
           {!mayChange && `Your role is ${account.role}. Only owners and billing contacts can change this.`}
         </p>
         {settings.can_mail && mayChange && <SendTestButton account={account} channel="email" />}
