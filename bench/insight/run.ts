@@ -21,7 +21,8 @@ import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { openRollupWriter } from "../../gateway/src/history/rollup-writer.ts";
 import { sumProcessorTimeNs } from "../history/query-costs.ts";
-import { closePastDays, type SeededAccounts, seedHistory } from "../history/seed-history.ts";
+import { closePastDays, HISTORY_DAYS, type SeededAccounts, seedHistory } from "../history/seed-history.ts";
+import { seedTablesExceptRequests } from "../history/seed-tables-except-requests.ts";
 import { compareConsoleFigures } from "./compare-figures.ts";
 import { type LongHistory, measureConsolePages } from "./measure-console-pages.ts";
 
@@ -31,6 +32,7 @@ const ROWS_BESIDE = Number(process.env.BENCH_BESIDE ?? 0);
 /** `no`: only the pages are visited. */
 const COMPARES = process.env.BENCH_COMPARE !== "no";
 const NAME_WIDTH = 40;
+const DAY_MS = 86_400_000;
 const log = createLog("silent");
 
 type Connection = PrivatePostgres["connection"];
@@ -60,7 +62,9 @@ async function rollUp(connection: Connection): Promise<void> {
 async function makePast(pool: pg.Pool, connection: Connection, requests: number): Promise<SeededAccounts> {
   await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
   console.log(`Seeding ${requests} requests …`);
+  const toMs = Date.now();
   const cast = await seedHistory(pool, { rows: requests });
+  await seedTablesExceptRequests(pool, { rows: requests, fromMs: toMs - HISTORY_DAYS * DAY_MS, toMs });
   await rollUp(connection);
   // The rollups are late changes of days that the seed closed.
   await closePastDays(pool);
