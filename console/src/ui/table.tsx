@@ -69,7 +69,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded,
   const cellClasses = (column: Column<Row>): string => {
     const { align, from } = column;
     return joinClasses(
-      "px-2 first:pl-4 last:pr-4 sm:px-3 sm:first:pl-5 sm:last:pr-5",
+      "px-1.5 first:pl-4 last:pr-4 sm:px-3 sm:first:pl-5 sm:last:pr-5",
       align === "right" ? "text-right" : "text-left",
       from !== undefined && FROM[from],
       column === edge.last && edge.className,
