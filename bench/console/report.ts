@@ -4,7 +4,7 @@ import type { PageFigures } from "./page-figures.ts";
 /** The target for the first page, in milliseconds. */
 const AIM_MS = 1_000;
 
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+export const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 export const formatMedianAndRange = (values: number[], digits = 0): string =>
   `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;
 const kilobytes = (values: number[]): string => (median(values) / 1_000).toFixed(1);

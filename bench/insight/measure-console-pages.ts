@@ -9,7 +9,7 @@ import { publicId, type Uuid } from "../../gateway/src/base/ids.ts";
 import { type SessionCookies, signInForCookies, visitPage } from "../console/measure-pages.ts";
 import { longHistoryPages, type MeasuredPage } from "../console/measured-pages.ts";
 import { computePageFigures, type PageFigures } from "../console/page-figures.ts";
-import { compareWithTarget, formatMedianAndRange, markdownTable } from "../console/report.ts";
+import { compareWithTarget, formatMedianAndRange, markdownTable, median } from "../console/report.ts";
 import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/process-resource-usage.ts";
 import type { SeededAccounts } from "../history/seed-history.ts";
 
@@ -28,38 +28,62 @@ interface Visited extends PageFigures {
 }
 
 type Sessions = Record<"builder" | "operator", SessionCookies>;
+type Visits = [MeasuredPage, Visited[]][];
 
-export async function measureConsolePages(dataDir: string, cast: SeededAccounts, rounds: number): Promise<void> {
-  const sessions = await signIn(dataDir, cast);
-  const pages = longHistoryPages({
-    builder: publicId("acc", cast.builder as Uuid),
-    node: publicId("node", cast.nodes[0] as Uuid),
-  }).filter(({ name }) => ONLY === undefined || name.includes(ONLY));
-  const visits = new Map(pages.map((page): [MeasuredPage, Visited[]] => [page, []]));
+/** A platform's data directory with a history of this many requests. */
+export interface LongHistory {
+  rows: number;
+  dataDir: string;
+  cast: SeededAccounts;
+}
+
+/** Visits the pages on each history in alternation, and prints the figures of the others relative to the last one's. */
+export async function measureConsolePages(histories: LongHistory[], rounds: number): Promise<void> {
+  const measured = await Promise.all(
+    histories.map(async (history) => ({ ...history, sessions: await signIn(history), visits: visitsOf(history) })),
+  );
+  const pages = measured[0]?.visits.length ?? 0;
   for (let round = 1; round <= rounds; round++) {
-    for (const [page, visited] of visits) {
-      const figures = await visitCold(dataDir, sessions, page);
-      visited.push(figures);
-      const ms = [figures.drawnMs, figures.taskMs, figures.gatewayMs, figures.postgresMs].map(Math.round).join(" ");
-      console.log(`${page.name}: ${ms} ms, shift ${figures.shift.toFixed(3)}`);
+    for (let i = 0; i < pages; i++) {
+      for (const { rows, dataDir, sessions, visits } of measured) {
+        const [page, visited] = visits[i] as Visits[number];
+        const figures = await visitCold(dataDir, sessions, page);
+        visited.push(figures);
+        const ms = [figures.interactiveMs, figures.taskMs, figures.gatewayMs, figures.postgresMs].map(Math.round);
+        const [load] = loadavg() as [number, number, number];
+        console.log(
+          `${page.name}, ${rows} requests: ${ms.join(" ")} ms, shift ${figures.shift.toFixed(3)}, load ${load.toFixed(1)}`,
+        );
+      }
     }
     console.log(`round ${round} of ${rounds}`);
   }
-  const [load] = loadavg() as [number, number, number];
-  console.log(
-    `\nMilliseconds, median (least–worst) of ${rounds}. ${cpus().length} processors, load ${load.toFixed(1)} at the end.\n`,
-  );
-  console.log(timesTable([...visits]));
-  console.log(`\nAnswers of ${SLOW_MS} ms and more, by the least:\n${slowAnswers([...visits]).join("\n") || "none"}\n`);
-  const [[first, visited]] = visits as Iterable<[MeasuredPage, Visited[]]> as [[MeasuredPage, Visited[]]];
-  console.log(compareWithTarget(`${first.name}, ${first.cache}`, visited));
+  console.log(`\nMilliseconds, median (least–worst) of ${rounds}. ${cpus().length} processors.`);
+  for (const { rows, visits } of measured) {
+    console.log(`\n${rows} requests:\n\n${timesTable(visits)}`);
+    console.log(`\nAnswers of ${SLOW_MS} ms and more, by the least:\n${slowAnswers(visits).join("\n") || "none"}`);
+    const [first] = visits;
+    if (first !== undefined) console.log(`\n${compareWithTarget(`${first[0].name}, ${first[0].cache}`, first[1])}`);
+  }
+  const last = measured.at(-1);
+  for (const { rows, visits } of measured.slice(0, -1)) {
+    console.log(`\n${rows} requests relative to ${last?.rows}:\n\n${ratiosTable(visits, last?.visits ?? [])}`);
+  }
 }
+
+const visitsOf = ({ cast }: LongHistory): Visits =>
+  longHistoryPages({
+    builder: publicId("acc", cast.builder as Uuid),
+    node: publicId("node", cast.nodes[0] as Uuid),
+  })
+    .filter(({ name }) => ONLY === undefined || name.includes(ONLY))
+    .map((page) => [page, []]);
 
 /**
  * Signs in. Makes the development platform's builder the owner of the accounts with the long history instead of its own
  * accounts.
  */
-async function signIn(dataDir: string, { builder, host }: SeededAccounts): Promise<Sessions> {
+async function signIn({ dataDir, cast: { builder, host } }: LongHistory): Promise<Sessions> {
   const platform = await start(dataDir);
   try {
     const { builder: person, operator } = platform.ready;
@@ -125,26 +149,38 @@ function spending(watched: WatchedProcess): () => number {
   return () => cpuSpentUs(before, readCpuTime(watched)) / 1_000;
 }
 
-function timesTable(visits: [MeasuredPage, Visited[]][]): string {
-  const columns: Record<string, (visited: Visited) => number> = {
-    "First paint": ({ fcpMs }) => fcpMs,
-    "All numbers": ({ drawnMs }) => drawnMs,
-    Interactive: ({ interactiveMs }) => interactiveMs,
-    "Slowest answer": ({ answersMs }) => Math.max(...answersMs.values()),
-    "Page's processor": ({ taskMs }) => taskMs,
-    "Gateway's processor": ({ gatewayMs }) => gatewayMs,
-    "PostgreSQL's processor": ({ postgresMs }) => postgresMs,
-  };
-  return markdownTable(
-    ["Page", ...Object.keys(columns)],
-    visits.map(([{ name, cache }, visited]) => [
-      `${name}, ${cache}`,
-      ...Object.values(columns).map((of) => formatMedianAndRange(visited.map(of))),
+const COLUMNS: Record<string, (visited: Visited) => number> = {
+  "First paint": ({ fcpMs }) => fcpMs,
+  "All numbers": ({ drawnMs }) => drawnMs,
+  Interactive: ({ interactiveMs }) => interactiveMs,
+  "Slowest answer": ({ answersMs }) => Math.max(...answersMs.values()),
+  "Page's processor": ({ taskMs }) => taskMs,
+  "Gateway's processor": ({ gatewayMs }) => gatewayMs,
+  "PostgreSQL's processor": ({ postgresMs }) => postgresMs,
+};
+
+const timesTable = (visits: Visits): string =>
+  markdownTable(
+    ["Page", ...Object.keys(COLUMNS)],
+    visits.map(([{ name }, visited]) => [
+      name,
+      ...Object.values(COLUMNS).map((of) => formatMedianAndRange(visited.map(of))),
     ]),
   );
-}
 
-function slowAnswers(visits: [MeasuredPage, Visited[]][]): string[] {
+const ratiosTable = (visits: Visits, others: Visits): string =>
+  markdownTable(
+    ["Page", ...Object.keys(COLUMNS)],
+    visits.map(([{ name }, visited], i) => [
+      name,
+      ...Object.values(COLUMNS).map((of) => {
+        const [, beside] = others[i] as Visits[number];
+        return (median(visited.map(of)) / median(beside.map(of))).toFixed(2);
+      }),
+    ]),
+  );
+
+function slowAnswers(visits: Visits): string[] {
   return visits.flatMap(([{ name }, visited]) => {
     const questions = new Set(visited.flatMap(({ answersMs }) => [...answersMs.keys()]));
     return [...questions].flatMap((question) => {

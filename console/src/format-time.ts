@@ -3,9 +3,11 @@ import {
   formatClockTime,
   formatDay,
   formatDayAndTime,
+  formatMonthDayAndTime,
   formatTimeAgo,
   formatUtcDate,
   formatWithDecimals,
+  formatYear,
 } from "./locale.ts";
 
 const DAY_S = 86_400;
@@ -18,11 +20,11 @@ export const formatUtcDay = (day: string): string => formatUtcDate(Date.parse(da
 export const formatUtcMoment = (unixSeconds: number): string =>
   `${asDate(unixSeconds).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
-/** Only the time if it is today, otherwise the date and the time. */
+/** Only the time if it is today, otherwise the date and the time. Without the year if it is this year. */
 export function formatShortMoment(unixSeconds: number, nowMs: number): string {
   const date = asDate(unixSeconds);
-  const sameDay = formatDay(nowMs) === formatDay(date);
-  return sameDay ? formatClockTime(date) : formatDayAndTime(date);
+  if (formatDay(nowMs) === formatDay(date)) return formatClockTime(date);
+  return formatYear(nowMs) === formatYear(date) ? formatMonthDayAndTime(date) : formatDayAndTime(date);
 }
 
 /** For example "3 minutes ago". */

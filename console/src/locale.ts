@@ -109,6 +109,11 @@ const UTC = { timeZone: "UTC" } as const;
 /** For example "Nov 15, 2026, 06:30:09". */
 export const formatDayAndTime = (at: Date | number): string =>
   dates({ ...MEDIUM, timeStyle: "medium", ...H24 }).format(at);
+const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", ...H24 } as const;
+/** For example "Nov 15, 06:30:09". */
+export const formatMonthDayAndTime = (at: Date | number): string => dates({ ...MONTH_DAY, ...CLOCK }).format(at);
+/** For example "2026", in the person's time zone. */
+export const formatYear = (at: Date | number): string => dates({ year: "numeric" }).format(at);
 /** For example "Nov 15, 2026", in the person's time zone. */
 export const formatDay = (at: Date | number): string => dates(MEDIUM).format(at);
 export const formatUtcDate = (at: Date | number): string => dates({ ...MEDIUM, ...UTC }).format(at);

@@ -167,6 +167,9 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
     await page.goto("/console/accounts");
     await page.getByRole("heading", { name: "Your accounts" }).waitFor();
     await waitUntilEqual("what is the builder's own", () => own.count(), 3);
+    // The first tab's own requests wait meanwhile: one that finds no session would open the sign-in page.
+    const { promise: signedIn, resolve: signsIn } = Promise.withResolvers<void>();
+    await page.route("**/console/api/**", (route) => signedIn.then(() => route.continue()));
     const other = await browser.context.newPage();
     await other.goto("/console/settings");
     await other.getByRole("button", { name: /Accounts and settings/ }).click();
@@ -174,6 +177,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
     await other.getByRole("heading", { name: "Sign in" }).waitFor();
     await signIn(other, platform.ready.operator);
     await other.close();
+    signsIn();
     // Sends the event that a browser sends when the user returns to the tab; a headless browser does not.
     await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
     await page.getByRole("heading", { name: "Platform", exact: true }).waitFor();

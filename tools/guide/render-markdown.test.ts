@@ -34,6 +34,10 @@ test("joins lines, escapes tags, keeps links within the guide, and turns other l
   assert.equal(body("a <!-- not\nseen --> b"), "<p>a  b</p>\n");
 });
 
+test("keeps a percent sign on the line of its number", () => {
+  assert.equal(body("earned 1.3 % of `1 %`, 5 % off"), "<p>earned 1.3\u00a0% of <code>1 %</code>, 5\u00a0% off</p>\n");
+});
+
 test("gives each code block an ID for its copy button", () => {
   assert.equal(
     body("```sh\na < b\n```"),

@@ -151,10 +151,13 @@ class Renderer {
     return html`<p class="pictures">${shown}</p>\n`;
   }
 
-  /** Renders text. A line break becomes a space, unless it is marked as a hard break. */
+  /**
+   * Renders text. A line break becomes a space, unless it is marked as a hard break. A percent sign stays on the line of
+   * its number.
+   */
   #inline(nodes: Inline[], lineEnd: Html | string = " "): Html {
     return html`${nodes.map((node): Html | string => {
-      if (node.kind === "text") return node.text;
+      if (node.kind === "text") return node.text.replaceAll(/(?<=\d) %/g, "\u00a0%");
       if (node.kind === "code")
         return html`<code>${node.text === BASE_URL ? `${ADDRESS_PLACEHOLDER}/v1` : node.text}</code>`;
       if (node.kind === "break") return lineEnd;

@@ -97,3 +97,21 @@ test("all pages learn that the gateway refuses the stream, also one that opens l
   for (const page of pages) await page.saw("refused 401");
   await openPage().saw("refused 401");
 });
+
+test("a page that leaves before the browser grants it the lock does not keep the lock", async (t) => {
+  const { streams, openPage } = await openServer(t);
+  const { locks } = navigator;
+  const { promise: hasLeft, resolve: leaves } = Promise.withResolvers<void>();
+  // Chromium grants a page's first lock even if the page aborts the request meanwhile.
+  const grantLate = (name: string, _: LockOptions, granted: LockGrantedCallback<void>) =>
+    hasLeft.then(() => locks.request(name, granted));
+  t.mock.method(locks, "request", grantLate, { times: 1 });
+  const left = openPage();
+  left.leave();
+  leaves();
+  await hasLeft;
+  const page = openPage();
+  await page.saw("open");
+  assert.equal(streams.size, 1);
+  assert.deepEqual(left.seen, []);
+});

@@ -41,7 +41,9 @@ export function openSharedEventStream({ owner, ...options }: SharedStreamOptions
   post({ ask: page });
 
   /** Reads the stream until this page leaves. */
-  const read = (): Promise<void> => {
+  const read = async (): Promise<void> => {
+    // Chromium grants a page's first lock even if the page aborts the request meanwhile.
+    if (over.signal.aborted) return;
     const events = new Map<string, ServerEvent>();
     let state: State | undefined;
     const share = (message: Message): void => {
@@ -66,7 +68,7 @@ export function openSharedEventStream({ owner, ...options }: SharedStreamOptions
       onState: (open) => become({ open }),
       onRefused: (refused) => become({ refused }),
     });
-    return new Promise((left) => {
+    await new Promise<void>((left) => {
       over.signal.addEventListener("abort", () => {
         close();
         left();

@@ -26,9 +26,9 @@ export function Form({ onSubmit, error, fields = [], className, children }: Form
       }}
     >
       {/* The element is always present, so that screen readers announce its content when it appears. */}
-      <div role="alert" className="empty:hidden">
+      <div role="alert" className={shownByField ? "sr-only" : "empty:hidden"}>
         {error !== undefined && error !== null && !shownByField && <FormProblem>{errorMessage(error)}</FormProblem>}
-        {shownByField && <span className="sr-only">{errorMessage(error)}</span>}
+        {shownByField && errorMessage(error)}
       </div>
       {children}
     </form>

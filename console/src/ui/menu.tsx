@@ -18,7 +18,7 @@ export function Menu({ button, align = "end", children }: MenuProps) {
         <DropdownMenu.Content
           align={align}
           sideOffset={6}
-          className="z-50 max-h-[70vh] min-w-48 animate-fade-in overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-lg"
+          className="z-50 max-h-[min(70vh,var(--radix-dropdown-menu-content-available-height))] min-w-48 animate-fade-in overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-lg"
         >
           {children}
         </DropdownMenu.Content>

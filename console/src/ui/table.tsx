@@ -16,10 +16,10 @@ export interface Column<Row> {
   foot?: (rows: Row[]) => ReactNode;
   align?: "right";
   /**
-   * The minimum table width for the column: 512, 672, 896 or 1,024 pixels. A screen of 1,024 pixels leaves 720 for the
-   * table.
+   * The minimum table width for the column: 512, 672, 896, 960 or 1,024 pixels. A screen of 1,024 pixels leaves 720 for
+   * the table, one of 1,280 pixels 974.
    */
-  from?: "sm" | "md" | "lg" | "xl";
+  from?: "sm" | "md" | "lg" | "page" | "xl";
   /** Shows the heading only to screen readers, as for columns of buttons. */
   hideTitle?: boolean;
   className?: string;
@@ -43,6 +43,7 @@ const FROM: Record<string, string> = {
   sm: "hidden @lg:table-cell",
   md: "hidden @2xl:table-cell",
   lg: "hidden @4xl:table-cell",
+  page: "hidden @[60rem]:table-cell",
   xl: "hidden @5xl:table-cell",
 };
 
@@ -51,6 +52,7 @@ const EDGE: Record<string, string> = {
   sm: "@max-lg:pr-4",
   md: "@max-2xl:pr-4",
   lg: "@max-4xl:pr-4",
+  page: "@max-[60rem]:pr-4",
   xl: "@max-5xl:pr-4",
 };
 
@@ -67,7 +69,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded,
   const cellClasses = (column: Column<Row>): string => {
     const { align, from } = column;
     return joinClasses(
-      "px-2 first:pl-4 last:pr-4 sm:px-3 sm:first:pl-5 sm:last:pr-5",
+      "px-1.5 first:pl-4 last:pr-4 sm:px-3 sm:first:pl-5 sm:last:pr-5",
       align === "right" ? "text-right" : "text-left",
       from !== undefined && FROM[from],
       column === edge.last && edge.className,

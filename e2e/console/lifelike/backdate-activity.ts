@@ -4,6 +4,7 @@
  * triggers normally forbid that; they are disabled in this transaction.
  */
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
+import { eventually } from "@tollgate/stage/wait.ts";
 import { HOUR_MS } from "../../../gateway/src/base/time.ts";
 import { createRandom } from "./demo-traffic.ts";
 import { recomputePerformanceRollups } from "./recompute-performance-rollups.ts";
@@ -44,6 +45,7 @@ const GUARDED = ["request", "transfer", "operator_action"];
  */
 export async function backdateActivity(platform: Platform, eras: Era[]): Promise<void> {
   const { query } = platform;
+  await untilRefusedCallsAreCounted(query);
   // Sorted by era and ID, which is also the order of the new times.
   const requests = await query<{ id: string; era: number }>(
     `select r.id, (select count(*)::int from unnest($1::timestamptz[]) until where until < r.finished_at) as era
@@ -68,6 +70,7 @@ export async function backdateActivity(platform: Platform, eras: Era[]): Promise
        from moved m where m.before = r.id`,
   );
   await sumUpAgain(query);
+  await countRefusedCallsAgain(query);
   await sampleAgain(query);
   await query(
     "create temporary table era on commit drop as select * from unnest($1::timestamptz[], $2::int[]) e (until, hours)",
@@ -100,6 +103,37 @@ async function sumUpAgain(query: Platform["query"]): Promise<void> {
      select host_account_id, date_trunc('hour', created_at), node_id, model, count(*), sum(prompt_tokens),
             sum(completion_tokens), sum(host_pico), coalesce(sum(host_pico) filter (where own), 0)
        from request where host_account_id is not null group by 1, 2, 3, 4`,
+  );
+}
+
+const LIMITED = "outcome like 'rate\\_limit\\_%'";
+
+/** The gateway writes the counts of refused calls some seconds later. */
+const untilRefusedCallsAreCounted = (query: Platform["query"]): Promise<true> =>
+  eventually("calls that a limit refused are counted", async () => {
+    const [row] = await query<{ equal: boolean }>(
+      `select (select coalesce(sum(requests), 0) from request where ${LIMITED})
+            = (select coalesce(sum(requests), 0) from refused_hour where code in (select outcome from request)) as equal`,
+    );
+    return row?.equal === true;
+  });
+
+/** Moves the counts of refused calls, and the latest examples of each code, to the new times of their requests. */
+async function countRefusedCallsAgain(query: Platform["query"]): Promise<void> {
+  await query("delete from refused_hour where code in (select outcome from request)");
+  await query(
+    `insert into refused_hour (account_id, hour, key_id, code, status, requests, last_at)
+     select account_id, date_trunc('hour', created_at), key_id, outcome, min(http_status), sum(requests), max(finished_at)
+       from request where ${LIMITED} group by 1, 2, 3, 4`,
+  );
+  await query(
+    `update refused_last l
+        set examples = (
+          select jsonb_agg(e.example || jsonb_build_object('at', r.at) order by e.place)
+            from jsonb_array_elements(l.examples) with ordinality e (example, place)
+            join (select row_number() over (order by id desc) as place, floor(extract(epoch from created_at) * 1000) as at
+                    from request where account_id = l.account_id and outcome = l.code) r using (place))
+      where code in (select outcome from request)`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * Measures the layout of the current page: no amount is broken over two lines, every figure in a row of figures is on
- * one line, and a dialog shades the drawer from which it was opened.
+ * Measures the layout of the current page: no amount is broken over two lines, no table is wider than its card, every
+ * figure in a row of figures is on one line, and a dialog shades the drawer from which it was opened.
  */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
@@ -81,6 +81,17 @@ const BROKEN_AMOUNTS = `(() => {
 
 /** Returns the amounts in table cells, list items and values of the current page that are broken over two lines. */
 export const findBrokenAmounts = (page: Page): Promise<string[]> => page.evaluate(BROKEN_AMOUNTS);
+
+/**
+ * A wide table does not make the page scroll: it covers its card's padding or border. The tables of docs and status page
+ * scroll in a box of their own.
+ */
+const WIDE_TABLES = `[...document.querySelectorAll("table")]
+  .filter((table) => table.offsetWidth > table.parentElement.clientWidth && getComputedStyle(table.parentElement).overflowX === "visible")
+  .map((table) => (table.ariaLabel ?? "a table") + ": " + table.offsetWidth + " of " + table.parentElement.clientWidth + " pixels")`;
+
+/** Returns the tables of the current page that are wider than the element that contains them. */
+export const findWideTables = (page: Page): Promise<string[]> => page.evaluate(WIDE_TABLES);
 
 /**
  * Only marked figures are compared: amounts in sentences are rounded. A dialog and the page below it are checked

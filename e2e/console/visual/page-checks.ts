@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { type BrowserSession, type Theme, waitUntilEqual } from "../console-browser.ts";
-import { findBrokenAmounts, findUnevenDecimals } from "./layout-checks.ts";
+import { findBrokenAmounts, findUnevenDecimals, findWideTables } from "./layout-checks.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -83,11 +83,12 @@ const pixelsBeyond = (page: Page): Promise<number> =>
   page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 
 /**
- * Waits until nothing scrolls sideways, no amount is broken over two lines, and all amounts have the same number of
- * decimals. After a change of the width, the page's scripts adapt to it a moment later.
+ * Waits until nothing scrolls sideways, no table is wider than its card, no amount is broken over two lines, and all
+ * amounts have the same number of decimals. After a change of the width, the page's scripts adapt to it a moment later.
  */
 async function untilFits(page: Page, where: string): Promise<void> {
   await waitUntilEqual(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
+  await waitUntilEqual(`${where}: tables wider than their card`, () => findWideTables(page), []);
   await waitUntilEqual(`${where}: amounts broken in two`, () => findBrokenAmounts(page), []);
   await waitUntilEqual(`${where}: amounts with other decimals than the rest`, () => findUnevenDecimals(page), []);
 }

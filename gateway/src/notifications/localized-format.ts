@@ -2,7 +2,7 @@
 import { PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
 
 export interface LocalizedFormat {
-  /** Formats dollars in whole cents, rounded down. */
+  /** Formats dollars in whole cents, rounded down. Amounts below a dollar have three significant digits. */
   dollars(amount: Pico): string;
   /** Formats a time with its time zone. */
   moment(unixSeconds: number): string;
@@ -27,11 +27,14 @@ export function createLocalizedFormat({ locale, timeZone }: Choice): LocalizedFo
   });
   return {
     dollars(amount) {
-      const unit = PICO_PER_DOLLAR / 100n;
-      const cents = amount >= 0n ? amount / unit : -((-amount + unit - 1n) / unit);
-      const size = cents < 0n ? -cents : cents;
-      const part = String(size % 100n).padStart(2, "0");
-      return `${cents < 0n ? "-" : ""}$${whole.format(size / 100n)}${point?.value ?? "."}${part}`;
+      const exact = amount < 0n ? -amount : amount;
+      let [unit, places] = [PICO_PER_DOLLAR / 100n, 2];
+      for (; exact % unit !== 0n && exact < 100n * unit; places++) unit /= 10n;
+      // A negative amount is rounded down too, away from zero.
+      const units = amount >= 0n ? exact / unit : (exact + unit - 1n) / unit;
+      const ofDollar = 10n ** BigInt(places);
+      const part = String(units % ofDollar).padStart(places, "0");
+      return `${amount < 0n ? "-" : ""}$${whole.format(units / ofDollar)}${point?.value ?? "."}${part}`;
     },
     moment: (unixSeconds) => time.format(unixSeconds * 1000),
   };

@@ -84,7 +84,7 @@ const WORDS: WordsOf = {
     title: `A payout of ${dollars(amount_micro)} was sent`,
     text: `The platform sent ${dollars(amount_micro)} to the owner of ${account}.`,
     advice: "All payouts are on this page:",
-    page: "host/earnings",
+    page: "host/payouts",
   }),
   test: (_, { account }) => ({
     title: "Test notification",

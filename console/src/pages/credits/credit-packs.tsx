@@ -41,11 +41,11 @@ export function CreditPacks() {
                   <li key={id} className="flex flex-col gap-3 rounded-md border border-line p-4">
                     <div>
                       <p className="text-xl font-semibold tracking-tight">
-                        <MoneyText of={credit_micro} as="balance" />
+                        <MoneyText of={credit_micro} as="chosen" />
                       </p>
                       {price_micro !== credit_micro && (
                         <p className="text-xs text-ink-soft">
-                          for <MoneyText of={price_micro} />
+                          for <MoneyText of={price_micro} as="chosen" />
                         </p>
                       )}
                     </div>

@@ -3,6 +3,7 @@ import type { Account, NotificationSettings } from "../../api/answer-types.ts";
 import { useSetNotifications } from "../../data/notifications.ts";
 import { toastError } from "../../ui/toast.tsx";
 import { CHANNEL_NAMES, NOTIFICATION_KIND_TEXTS } from "./notification-texts.ts";
+import { SendTestButton } from "./send-test-button.tsx";
 
 interface Props {
   account: Account;
@@ -20,6 +21,10 @@ export function ChannelChoices({ account, settings, mayChange }: Props) {
     webhook: !settings.webhook_url,
     slack: !settings.slack_url,
   };
+  const withoutAddress = (["webhook", "slack"] as const)
+    .filter((channel) => missing[channel])
+    .map((channel) => CHANNEL_NAMES[channel])
+    .join(" and ");
   return (
     <>
       <table className="w-full border-t border-line">
@@ -64,13 +69,16 @@ export function ChannelChoices({ account, settings, mayChange }: Props) {
           ))}
         </tbody>
       </table>
-      <p className="border-t border-line px-4 py-3 text-xs text-ink-soft sm:px-5">
-        {settings.can_mail
-          ? "Emails go to the owners of the account. "
-          : "This platform does not send email yet. Its operators have to set up email first. "}
-        {(missing.webhook || missing.slack) && "Webhooks are sent once an address is set below. "}
-        {!mayChange && `Your role is ${account.role}. Only owners and billing contacts can change this.`}
-      </p>
+      <div className="flex flex-wrap items-center justify-between gap-3 border-t border-line px-4 py-3 sm:px-5">
+        <p className="text-xs text-ink-soft">
+          {settings.can_mail
+            ? "Emails go to the owners of the account. "
+            : "This platform does not send email yet. Its operators have to set up email first. "}
+          {withoutAddress !== "" && `${withoutAddress} messages are sent once an address is set below. `}
+          {!mayChange && `Your role is ${account.role}. Only owners and billing contacts can change this.`}
+        </p>
+        {settings.can_mail && mayChange && <SendTestButton account={account} channel="email" />}
+      </div>
     </>
   );
 }

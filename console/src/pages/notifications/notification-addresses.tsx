@@ -1,14 +1,15 @@
-/** The addresses of an account's webhooks and emails, each with a button that sends a test. */
+/** The addresses of an account's webhooks, each with a button that sends a test. */
 import { type ReactNode, useState } from "react";
 import type { Account, NotificationSettings } from "../../api/answer-types.ts";
-import { useReplaceWebhookSecret, useSendTestNotification, useSetNotifications } from "../../data/notifications.ts";
+import { useReplaceWebhookSecret, useSetNotifications } from "../../data/notifications.ts";
 import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmDialog, Dialog } from "../../ui/dialog.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { findFieldError, TextField } from "../../ui/form-fields.tsx";
-import { toast, toastError } from "../../ui/toast.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { SendTestButton } from "./send-test-button.tsx";
 
 interface Props {
   account: Account;
@@ -20,9 +21,9 @@ export function NotificationAddresses({ account, settings, mayChange }: Props) {
   const [secret, setSecret] = useState<string | null>(null);
   const [replacing, setReplacing] = useState(false);
   const replace = useReplaceWebhookSecret(account.id);
-  const { can_mail, webhook_url, slack_url } = settings;
-  const testButton = (channel: "email" | "webhook" | "slack") =>
-    mayChange && <TestButton account={account} channel={channel} />;
+  const { webhook_url, slack_url } = settings;
+  const testButton = (channel: "webhook" | "slack") =>
+    mayChange && <SendTestButton account={account} channel={channel} />;
   return (
     <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
       <Card title="Webhook">
@@ -55,7 +56,6 @@ export function NotificationAddresses({ account, settings, mayChange }: Props) {
         </p>
         <Address {...{ account, mayChange }} field="slack_url" label="Slack webhook URL" url={slack_url} hidden>
           {slack_url !== null && testButton("slack")}
-          {can_mail && testButton("email")}
         </Address>
       </Card>
       <Dialog open={secret !== null} onClose={() => setSecret(null)} {...newSecretTitle("webhook secret")}>
@@ -81,22 +81,6 @@ export function NotificationAddresses({ account, settings, mayChange }: Props) {
         secret there.
       </ConfirmDialog>
     </div>
-  );
-}
-
-const TESTS = { email: "Test email", webhook: "Send test", slack: "Send test" } as const;
-
-function TestButton({ account, channel }: { account: Account; channel: keyof typeof TESTS }) {
-  const { mutate, isPending } = useSendTestNotification(account.id);
-  const send = (): void =>
-    mutate(channel, {
-      onSuccess: () => toast("A test message was sent. Its delivery is listed below."),
-      onError: toastError,
-    });
-  return (
-    <Button busy={isPending} onClick={send}>
-      {TESTS[channel]}
-    </Button>
   );
 }
 

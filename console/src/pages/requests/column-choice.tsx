@@ -15,34 +15,33 @@ import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../../ui/menu.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { CountText, DurationText } from "../../ui/time-text.tsx";
 
-type RequestColumn = Column<RequestRecord>;
+interface RequestColumn extends Column<RequestRecord> {
+  /** The least width with long contents, in pixels. */
+  width: number;
+}
 
-const text = (title: string, of: (request: RequestRecord) => ReactNode, className = "max-w-36"): RequestColumn => ({
+const FLEXIBLE = { width: 96, className: "w-1/6 min-w-24 max-w-0" };
+
+/** A column of texts, which are cut if there is no space. */
+const text = (title: string, of: (request: RequestRecord) => ReactNode): RequestColumn => ({
+  ...FLEXIBLE,
   title,
   from: "xl",
-  className,
   cell: (request) => <span className="block truncate">{of(request) ?? <span className="text-ink-soft">–</span>}</span>,
 });
 const number = (
   title: string,
   cell: (request: RequestRecord) => ReactNode,
-  from: "lg" | "xl" = "xl",
-): RequestColumn => ({
-  title,
-  from,
-  align: "right",
-  cell,
-});
-
-const LABEL = text("Label", ({ label }) => label);
+  { width, from = "xl" }: { width: number; from?: "lg" | "xl" },
+): RequestColumn => ({ title, from, align: "right", cell, width });
 
 /** All columns except the time, which is always shown, in display order. */
 const COLUMNS: RequestColumn[] = [
-  MODEL_COLUMN,
-  { ...KEY_COLUMN, from: "lg" },
-  LABEL,
-  OUTCOME_COLUMN,
-  text("Status", ({ http_status }) => http_status, ""),
+  { ...MODEL_COLUMN, width: 107 },
+  { ...KEY_COLUMN, ...FLEXIBLE, from: "lg" },
+  text("Label", ({ label }) => label),
+  { ...OUTCOME_COLUMN, width: 180 },
+  number("Status", ({ http_status }) => http_status, { width: 70 }),
   text("Finish", ({ finish_reason }) => finish_reason),
   text("Endpoint", ({ endpoint }) => endpoint),
   text("Client", ({ client }) => (client === "" ? null : client)),
@@ -50,6 +49,7 @@ const COLUMNS: RequestColumn[] = [
     title: "Tokens",
     from: "md",
     align: "right",
+    width: 140,
     cell: ({ usage }) => (
       <span className="whitespace-nowrap">
         <CountText of={usage.prompt_tokens} /> <span className="text-ink-soft">in</span>{" "}
@@ -57,24 +57,40 @@ const COLUMNS: RequestColumn[] = [
       </span>
     ),
   },
-  number("Attempts", ({ attempts }) => <CountText of={attempts} />),
-  number("Queued", ({ queue_ms }) => <DurationText ms={queue_ms} />),
-  number("First token", ({ ttft_ms }) => <DurationText ms={ttft_ms} />),
-  number("Duration", ({ duration_ms }) => <DurationText ms={duration_ms} />, "lg"),
-  CHARGE_COLUMN,
+  number("Attempts", ({ attempts }) => <CountText of={attempts} />, { width: 84 }),
+  number("Queued", ({ queue_ms }) => <DurationText ms={queue_ms} />, { width: 76 }),
+  number("First token", ({ ttft_ms }) => <DurationText ms={ttft_ms} />, { width: 87 }),
+  number("Duration", ({ duration_ms }) => <DurationText ms={duration_ms} />, { width: 76, from: "lg" }),
+  { ...CHARGE_COLUMN, width: 126 },
 ];
 export const COLUMN_TITLES = COLUMNS.map(({ title }) => title);
 
-/** The maximum number of columns, which fit on a screen 1,280 pixels wide. */
-const CHOSEN_MAX = 8;
-const BY_DEFAULT = ["Model", "Key", "Outcome", "Tokens", "First token", "Duration", "Charge"];
+const BY_DEFAULT = ["Model", "Key", "Outcome", "Tokens", "Duration", "Charge"];
 
-export const defaultColumns = (hasLabels: boolean): string[] => (hasLabels ? [...BY_DEFAULT, "Label"] : BY_DEFAULT);
+export const defaultColumns = (hasLabels: boolean): string[] => [...BY_DEFAULT, hasLabels ? "Label" : "First token"];
 
-export const listChosenColumns = (titles: readonly string[]): RequestColumn[] => [
-  timeColumn("short"),
-  ...COLUMNS.filter(({ title }) => titles.includes(title)),
-];
+const TIME_WIDTH = 153;
+/** The widths of a table from which it shows columns with `from: "page"` and `from: "xl"`. */
+const WIDTHS = { page: 960, xl: 1024 };
+
+const sumWidths = (columns: RequestColumn[]): number => columns.reduce((sum, { width }) => sum + width, TIME_WIDTH);
+const findColumns = (titles: readonly string[]): RequestColumn[] =>
+  COLUMNS.filter(({ title }) => titles.includes(title));
+
+/** Whether a wide table has space for all these columns. */
+export const doColumnsFit = (titles: readonly string[]): boolean => sumWidths(findColumns(titles)) <= WIDTHS.xl;
+
+/** The columns to show. As many as fit are shown on a screen 1,280 pixels wide, the others on wider screens. */
+export function listChosenColumns(titles: readonly string[]): Column<RequestRecord>[] {
+  const chosen = findColumns(titles);
+  let used = sumWidths(chosen.filter(({ from }) => from !== "xl"));
+  const fitted = chosen.map((column): Column<RequestRecord> => {
+    if (column.from !== "xl" || used + column.width > WIDTHS.page) return column;
+    used += column.width;
+    return { ...column, from: "page" };
+  });
+  return [timeColumn("short"), ...fitted];
+}
 
 interface Props {
   chosen: readonly string[];
@@ -83,7 +99,7 @@ interface Props {
 }
 
 export function ColumnsMenu({ chosen, onChoose }: Props) {
-  const isFull = chosen.length >= CHOSEN_MAX;
+  const isTooWide = (title: string): boolean => !chosen.includes(title) && !doColumnsFit([...chosen, title]);
   return (
     <Menu
       button={
@@ -93,14 +109,16 @@ export function ColumnsMenu({ chosen, onChoose }: Props) {
         </Button>
       }
     >
-      <MenuLabel>{isFull ? `At most ${CHOSEN_MAX} fit: remove one first` : "Time is always shown"}</MenuLabel>
+      <MenuLabel>
+        {COLUMN_TITLES.some(isTooWide) ? "To make space for others, remove some" : "Time is always shown"}
+      </MenuLabel>
       {COLUMN_TITLES.map((title) => {
         const isChosen = chosen.includes(title);
         return (
           <DropdownMenu.CheckboxItem
             key={title}
             checked={isChosen}
-            disabled={!isChosen && isFull}
+            disabled={isTooWide(title)}
             onSelect={(event) => event.preventDefault()}
             onCheckedChange={(on) => onChoose(on ? [...chosen, title] : chosen.filter((one) => one !== title))}
             className="flex cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none select-none data-[disabled]:text-ink-soft data-[disabled]:opacity-70 data-[highlighted]:bg-sunken"

@@ -83,7 +83,7 @@ function Outcomes({ histogram, onOutcome, children }: OutcomesProps) {
   return (
     <ul
       aria-label="Requests by outcome"
-      className="flex h-6 min-w-0 basis-full items-center gap-1 overflow-x-auto whitespace-nowrap 2xl:flex-1 2xl:basis-0"
+      className="flex h-6 min-w-0 basis-full items-center gap-1 overflow-x-auto mask-r-from-[calc(100%-1.5rem)] pr-4 whitespace-nowrap 2xl:flex-1 2xl:basis-0"
     >
       <li className="empty:hidden">{children}</li>
       <li>{`1 bar per ${bucketLengthText(histogram.bucket_s)}`}</li>

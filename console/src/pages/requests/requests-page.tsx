@@ -26,7 +26,7 @@ import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { TimeText, useFiveMinuteStart } from "../../ui/time-text.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { COLUMN_TITLES, ColumnsMenu, defaultColumns, listChosenColumns } from "./column-choice.tsx";
+import { COLUMN_TITLES, ColumnsMenu, defaultColumns, doColumnsFit, listChosenColumns } from "./column-choice.tsx";
 import { FilterField } from "./filter-field.tsx";
 import { LiveButton } from "./live-button.tsx";
 import { RequestFilters } from "./request-filters.tsx";
@@ -53,7 +53,7 @@ export function RequestsPage() {
   const asked = { enabled: isReady && !isPaused };
   const requests = useInfiniteQuery({ ...requestsQuery(filter, view.sort ?? "newest"), ...asked });
   const [kept, setKept] = useState(() => readColumns(store, person, COLUMN_TITLES));
-  const columns = kept ?? defaultColumns(known.labels.length > 0);
+  const columns = kept !== undefined && doColumnsFit(kept) ? kept : defaultColumns(known.labels.length > 0);
   const wide = useIsWideScreen();
   const filtered = isFiltered(view);
   const week = startOfRange("7d", now.getTime()).toISOString();

@@ -71,6 +71,24 @@ test("labels round hours of a day, and midnight with its date", () => {
   assert.ok(marks(makeTimeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => HOUR / 2)).length > 2);
 });
 
+test("labels each date once if no bucket begins at midnight in the reader's time zone", () => {
+  for (const [bucketHours, days] of [
+    [3, 7],
+    [6, 30],
+    [6, 3],
+  ] as const) {
+    const moments = Array.from(
+      { length: (days * 24) / bucketHours },
+      (_, i) => Date.parse("2026-11-04T00:00:00Z") + i * bucketHours * HOUR,
+    );
+    const texts = marks(makeTimeTicks(moments, 11, () => HOUR));
+    assert.ok(texts.length > 1 && texts.length <= 11, texts.join(", "));
+    const dates = texts.filter((text) => /^[A-Z]/.test(text));
+    assert.ok(dates.length > 1, texts.join(", "));
+    assert.deepEqual(dates, [...new Set(dates)]);
+  }
+});
+
 test("labels UTC days, counted back from today", () => {
   const month = Array.from({ length: 30 }, (_, i) => Date.parse("2026-10-17T00:00:00Z") + i * DAY);
   const texts = makeTimeTicks(month, 8);

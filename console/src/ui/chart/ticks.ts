@@ -41,8 +41,8 @@ export const areUtcMidnights = (moments: number[]): boolean =>
   moments.length > 1 && moments.every((at) => at % DAY === 0);
 
 /**
- * The label below each row: a time or date at round times, otherwise empty. Has at most `most` labels. Daily rows are
- * in UTC, others in the reader's time zone.
+ * The label below each row: a time or date at the first row of a round time, otherwise empty. Has at most `most` labels.
+ * Daily rows are in UTC, others in the reader's time zone, in which rows of several hours may not begin at midnight.
  */
 export function makeTimeTicks(
   moments: number[],
@@ -51,21 +51,23 @@ export function makeTimeTicks(
 ): string[] {
   const days = areUtcMidnights(moments);
   const local = (at: number): number => (days ? at : at + zoneMs(at));
-  const last = moments.at(-1) ?? 0;
+  const [first = 0, second = first] = moments;
+  const last = moments.at(-1) ?? first;
+  const isFirstOf = (step: number, at: number): boolean => local(at) % step < Math.max(1, second - first);
   // Days are counted back from the last row, which is today.
-  const place = (at: number, step: number): boolean => (days ? (last - at) % step === 0 : local(at) % step === 0);
+  const place = (at: number, step: number): boolean => (days ? (last - at) % step === 0 : isFirstOf(step, at));
   const step = TIME_STEPS.find((each) => {
     const marks = moments.filter((at) => place(at, each)).length;
     return marks > 1 && marks <= most;
   });
   if (step === undefined) {
-    const write = last - (moments[0] ?? 0) > DAY ? formatMonthDay : minuteText;
+    const write = last - first > DAY ? formatMonthDay : minuteText;
     return spread(moments, most).map((at) => (at === undefined ? "" : write(at)));
   }
   return moments.map((at) => {
     if (!place(at, step)) return "";
     if (days) return formatUtcMonthDay(at);
-    return local(at) % DAY === 0 ? formatMonthDay(at) : minuteText(at);
+    return isFirstOf(DAY, at) ? formatMonthDay(at) : minuteText(at);
   });
 }
 

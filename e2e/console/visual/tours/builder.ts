@@ -1,5 +1,6 @@
 /** The builder's pages, with their dialogs and drawers. */
 
+import assert from "node:assert/strict";
 import { assertDrawerIsShaded } from "../layout-checks.ts";
 import { setScreen } from "../page-checks.ts";
 import { type Tour, type TourContext, type TourStop, visitPages } from "../page-tour.ts";
@@ -38,9 +39,19 @@ export const BUILDER_PAGES: TourStop[] = [
 
 export const BUILDER_TOURS: Tour[] = [
   {
+    title: "the list of requests shows the chosen columns on 1,280 pixels, and offers none that does not fit",
+    as: "builder",
+    visit: chooseColumns,
+  },
+  {
     title: "every page of the builder passes in both themes on every screen",
     as: "builder",
     visit: (touring) => visitPages(touring, BUILDER_PAGES),
+  },
+  {
+    title: "every item of a menu is on the screen, or can be scrolled to",
+    as: "builder",
+    visit: openMonths,
   },
   {
     title: "every drawer, dialog and palette of the builder passes in both themes on every screen",
@@ -48,6 +59,39 @@ export const BUILDER_TOURS: Tour[] = [
     visit: openEverything,
   },
 ];
+
+async function chooseColumns({ page, checkFit }: TourContext): Promise<void> {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto("/console/requests");
+  const table = page.getByRole("table", { name: "Requests" });
+  await table.waitFor();
+  await page.getByRole("button", { name: "Columns" }).click();
+  const column = (name: string) => page.getByRole("menuitemcheckbox", { name, exact: true });
+  for (const name of ["Tokens", "Duration"]) await column(name).click();
+  for (const name of ["Status", "Client"]) await column(name).click();
+  await page.keyboard.press("Escape");
+  for (const name of ["Status", "Client"]) await table.getByRole("columnheader", { name, exact: true }).waitFor();
+  await checkFit("the list of requests with chosen columns");
+  await page.getByRole("button", { name: "Columns" }).click();
+  await column("Duration").click();
+  await column("Endpoint").and(page.locator("[data-disabled]")).waitFor();
+  await page.keyboard.press("Escape");
+  await checkFit("the list of requests with as many columns as fit");
+}
+
+async function openMonths({ page }: TourContext): Promise<void> {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto("/console/credits");
+  await page.getByRole("table", { name: "Statement" }).waitFor();
+  const button = page.getByRole("button", { name: "Invoice" });
+  // In the middle of the screen, neither side has space for all twelve months.
+  await button.evaluate((element) => element.scrollIntoView({ block: "center" }));
+  await button.click();
+  const oldest = page.getByRole("menuitem").last();
+  await oldest.scrollIntoViewIfNeeded();
+  const box = (await oldest.boundingBox()) ?? assert.fail("the oldest month is not shown");
+  assert.ok(box.y >= 0 && box.y + box.height <= 800, `the oldest month is at ${box.y} of 800 pixels`);
+}
 
 /** Opens all dialogs on the smallest screen, where something is most likely to cover them. */
 async function openEverything({ browser, page, check }: TourContext): Promise<void> {

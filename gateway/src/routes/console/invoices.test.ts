@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR, type Pico } from "../../base/money.ts";
 import type { Browser } from "../testing/browser.ts";
-import { insertServedRequest } from "../testing/past-requests.ts";
+import { insertRefusedRequest, insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { signInTestPerson } from "../testing/sign-in-test-person.ts";
 
@@ -90,6 +90,23 @@ test("a host's monthly statement contains its earnings by model, its payouts and
   assert.deepEqual(behind(texts, "Balance after", 1), ["$0.000000"]);
   const { after } = await platform.parts.moves(hostId, span(THIS));
   assert.equal(after, (await platform.parts.hostMoney(hostId)).pending);
+});
+
+test("an invoice names requests that a limit refused before their model was known", async () => {
+  const { builder, builderId } = await world();
+  await insertRefusedRequest(platform, { accountId: builderId });
+  await platform.rollUp();
+  const texts = await shown(builder.browser, `/console/api/invoice.pdf?month=${THIS}`);
+  assert.deepEqual(behind(texts, "Refused by a limit", 4), ["1", "0", "0", "$0.000000"]);
+});
+
+test("a host's statement names a payout by the ID that the page of payouts shows", async () => {
+  const { host, hostId } = await world();
+  const payoutId = platform.newId();
+  const transfer = { id: platform.newId(), kind: "payout", accountId: hostId, reason: `payout ${payoutId}` } as const;
+  await platform.ledger.transfer({ ...transfer, amount: dollars(1) });
+  const texts = await shown(host.browser, `/console/api/earnings.pdf?month=${THIS}`);
+  assert.deepEqual(behind(texts, "payout", 3), [publicId("pay", payoutId), "", "-$1.000000"]);
 });
 
 test("the invoice of a month without usage has the balance at the month's end, and is final once the month is over", async () => {

@@ -1,7 +1,7 @@
 /** One month of an account as a PDF file: an invoice for a builder, a statement for a host. */
 import type { invoiceRoutes } from "@tollgate/api/console/invoices.ts";
 import type { Membership } from "../../accounts/accounts.ts";
-import { publicId } from "../../base/ids.ts";
+import { publicId, type Uuid } from "../../base/ids.ts";
 import { PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { type PdfColumn, type PdfTable, writePdf } from "../../base/pdf.ts";
 import { invalidRequest } from "../../faults.ts";
@@ -131,7 +131,7 @@ function byModel(kind: Kind, { models }: BalanceChanges): PdfTable {
       amount(kind.amounts),
     ],
     rows: models.map((row) => [
-      row.model,
+      row.model === "" ? "Refused by a limit" : row.model,
       countText(row.requests),
       countText(row.promptTokens),
       countText(row.completionTokens),
@@ -153,19 +153,25 @@ const transfers = (kind: Kind, { transfers: rows }: BalanceChanges): PdfTable =>
   columns: [
     { title: "Time (UTC)", width: 1.3 },
     { title: "Type", width: 0.8 },
-    { title: "ID", width: 2.1 },
-    { title: "Reason", width: 1.8 },
+    { title: "ID", width: 2.6 },
+    { title: "Reason", width: 1.5 },
     amount("Amount"),
   ],
-  rows: rows.map((row) => [
-    row.at.toISOString().slice(0, 16).replace("T", " "),
-    row.kind,
-    publicId("pay", row.id),
-    row.reason,
-    dollarText(row.amount),
-  ]),
+  rows: rows.map((row) => {
+    const [, payoutId] = PAYOUT_REASON.exec(row.reason) ?? [];
+    return [
+      row.at.toISOString().slice(0, 16).replace("T", " "),
+      row.kind,
+      publicId("pay", (payoutId as Uuid | undefined) ?? row.id),
+      payoutId === undefined ? row.reason : "",
+      dollarText(row.amount),
+    ];
+  }),
   empty: "No transfers in this month.",
 });
+
+/** The reason of a payout's transfer (gateway/sql/functions/payout_paid.sql). Hosts know the payout by its ID. */
+const PAYOUT_REASON = /^payout ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 const countText = (count: number): string => count.toLocaleString("en-US");
 
