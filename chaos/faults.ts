@@ -65,8 +65,7 @@ const GATEWAY: Fault[] = [
     name: value === "" ? `gateway restarted without ${setting}` : `gateway restarted with another ${setting}`,
     lasts: 5,
     takes: 20,
-    // While the other gateway is not ready either, a client may connect to the one that is stopped.
-    mayShow: [...REFUSAL_ANSWERS, ...LOST],
+    mayShow: NO_ERROR,
     async strike({ gateways }: Stage, by: SeededRandom) {
       const one = by.pick(gateways);
       await one.end();
@@ -190,7 +189,7 @@ const POSTGRES: Fault[] = [
     name: "gateway stopped while the database is unreachable, its spool entered by command",
     lasts: 2,
     takes: 30,
-    mayShow: [...REFUSAL_ANSWERS, ...LOST],
+    mayShow: REFUSAL_ANSWERS,
     async strike({ postgres, gateways, admin, directory }, by) {
       await postgres.cutFront("refusing");
       // Waits until requests in flight have ended: their settlements are in the spool then.

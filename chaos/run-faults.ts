@@ -32,17 +32,15 @@ interface RunOptions<On extends Platform> {
   chance: SeededRandom;
   /** Milliseconds since the run began. */
   now: () => number;
-  /**
-   * No fault begins after this moment. With `rounds`, each fault occurs that many times instead, however long that
-   * takes.
-   */
-  endsAt: number;
+  /** No fault begins after this moment. Undefined, which requires `rounds`: however long the rounds take. */
+  endsAt: number | undefined;
+  /** How many times each fault occurs. Undefined: as often as fits before `endsAt`. */
   rounds: number | undefined;
   say: (line: string) => void;
 }
 
 export async function runFaults<On extends Platform>(options: RunOptions<On>): Promise<FaultEpisode[]> {
-  const { faults, first, chance, now, endsAt, rounds, say } = options;
+  const { faults, first, chance, now, endsAt = Number.POSITIVE_INFINITY, rounds, say } = options;
   const episodes: FaultEpisode[] = [];
   let round: Fault<On>[] = [];
   const strike = async (fault: Fault<On>): Promise<void> => {
@@ -52,7 +50,8 @@ export async function runFaults<On extends Platform>(options: RunOptions<On>): P
   };
   if (first !== undefined) await strike(first);
   if (rounds !== undefined) {
-    for (let i = 0; i < rounds; i++) for (const fault of chance.shuffled(faults)) await strike(fault);
+    for (let i = 0; i < rounds; i++)
+      for (const fault of chance.shuffled(faults)) if (now() < endsAt) await strike(fault);
     return episodes;
   }
   for (;;) {

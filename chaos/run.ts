@@ -70,7 +70,7 @@ async function run(flags: Flags): Promise<boolean> {
     });
     const load = startLoad({ customers: stage.customers, chance: new SeededRandom(String(seed)), now });
     const first = root === REPOSITORY_ROOT ? undefined : ROLLING_UPGRADE;
-    const endsAt = now() + minutes * 60_000;
+    const endsAt = flags.rounds === undefined ? now() + minutes * 60_000 : undefined;
     const episodes = await runFaults({
       ...{
         stage,

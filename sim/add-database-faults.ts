@@ -10,6 +10,7 @@ import { CRASH_AFTER_COMMIT_SQL_KINDS, type Plan, type PlanItem } from "./world-
 
 /** The number of requests sent around the moment of a fault, so that the fault can affect one of them. */
 const ASKS = 4;
+const RICH = "5000000000000";
 
 export function addDatabaseFaults(chance: SeededRandom, plan: Plan): void {
   const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
@@ -29,6 +30,25 @@ function asksAround(chance: SeededRandom, { accounts, gateways }: Plan, { atMs, 
     const ask = makePlainRequest({ account, gateway, lastsMs: chance.between(100, 2_000), stream: chance.oneIn(2) });
     return { atMs: Math.max(0, atMs + chance.between(-10, hangMs)), do: "ask", ask };
   });
+}
+
+/**
+ * Draws a failover during which each gateway waits for a hold that the standby has or not. A request just before makes
+ * the gateway cache the key and the credit; otherwise requests would wait for those instead. The failover comes before
+ * most other faults, because an outage would hide it, and a gateway that crashes loses its wait.
+ */
+export function addFailoverDuringHolds(chance: SeededRandom, plan: Plan): void {
+  if (!plan.items.some(({ do: what }) => what.startsWith("store")) || !chance.oneIn(6)) return;
+  const account = chance.below(plan.accounts.length);
+  const unlimited = { inFlight: null, requestsPerMinute: null, tokensPerMinute: null, budgetDay: null };
+  Object.assign(plan.accounts[account] as object, { credit: RICH, ...unlimited });
+  const atMs = chance.between(500, 1_500);
+  plan.items.push({ atMs, do: "store fails over", hangMs: chance.pick([100, 300]), forMs: chance.pick([10, 1_000]) });
+  for (const gateway of plan.gateways.keys()) {
+    const ask = makePlainRequest({ account, gateway, lastsMs: 100, stream: chance.oneIn(2) });
+    const [beforeMs, duringMs] = [chance.between(100, 400), chance.between(1, 50)];
+    plan.items.push({ atMs: atMs - beforeMs, do: "ask", ask }, { atMs: atMs + duringMs, do: "ask", ask });
+  }
 }
 
 export function drawDatabaseFault(chance: SeededRandom, plan: Plan): PlanItem {

@@ -4,7 +4,7 @@
  */
 
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import { addDatabaseFaults, drawDatabaseFault } from "./add-database-faults.ts";
+import { addDatabaseFaults, addFailoverDuringHolds, drawDatabaseFault } from "./add-database-faults.ts";
 import { addMoneyActions } from "./add-money-actions.ts";
 import { addRareCombinations } from "./add-rare-combinations.ts";
 import {
@@ -81,6 +81,7 @@ export function generateRandomPlan(seed: number, options: PlanOptions): Plan {
   addCompletions(new SeededRandom(`completions ${seed}`), plan);
   if (!isCalm) addRareCombinations(new SeededRandom(`scenes ${seed}`), plan);
   if (!isDense) addDatabaseFaults(new SeededRandom(`store ${seed}`), plan);
+  if (!isDense) addFailoverDuringHolds(new SeededRandom(`failover ${seed}`), plan);
   plan.items.sort((a, b) => a.atMs - b.atMs);
   return plan;
 }

@@ -38,7 +38,7 @@ const unit: TestGroup = {
     "stage/{*,load/*}.test.ts",
     "tools/**/*.test.ts",
     "bench/**/*.test.ts",
-    "chaos/{*,audit/*,histories/*}.test.ts",
+    "chaos/{*,audit/*,histories/*,stage/*}.test.ts",
     "sim/**/*.test.ts",
     "engines/*.test.ts",
     ...NO_PLATFORM,

@@ -5,6 +5,7 @@
  * node tools/test.ts — npm test
  * node tools/test.ts quick — tests that need no server, and those that depend on changed files
  * node tools/test.ts GROUP… — unit, journeys, processes, nightly, oldest, postgres (16 and 17)
+ * node tools/test.ts postgres 17 FILE-PATTERN… — one PostgreSQL version, or some files, or both
  * node tools/test.ts FILE-PATTERN… — some files
  *
  * TEST_SEED (default: 1) seeds the random numbers of tests: two runs of the same sources behave alike. All tests that
@@ -81,7 +82,8 @@ async function runAll(names: readonly string[]): Promise<boolean> {
   }
   leftOut.push(...(await buildingPeers));
   if (names.includes("oldest")) passed = (await runOnOldest()) && passed;
-  if (names.includes("postgres")) passed = (await runOnMiddleVersions()) && passed;
+  const postgres = names.indexOf("postgres");
+  if (postgres >= 0) passed = (await runOnMiddleVersions(names.slice(postgres + 1))) && passed;
   return passed;
 }
 
@@ -126,9 +128,12 @@ async function openServers(): Promise<void> {
   leftOut.push(...(await buildingNewest), ...(await buildingOldest));
 }
 
+function isGroupName(word: string): boolean {
+  return word === "oldest" || word === "postgres" || TEST_GROUPS[word] !== undefined;
+}
+
 function chosenGroups(names: readonly string[]): TestGroup[] {
-  const isName = (word: string): boolean => word === "oldest" || word === "postgres" || TEST_GROUPS[word] !== undefined;
-  if (names.some(isName)) return names.flatMap((word) => TEST_GROUPS[word] ?? []);
+  if (names.some(isGroupName)) return names.flatMap((word) => TEST_GROUPS[word] ?? []);
   return [{ patterns: [...names], concurrency: cores, batches: 0 }];
 }
 
@@ -164,15 +169,21 @@ async function useServer(major: number): Promise<void> {
   Object.assign(process.env, await startTestServer(major), { TEST_POSTGRES: String(major) });
 }
 
-/** Repeats the ledger's tests on the PostgreSQL versions between the oldest supported and the newest one. */
-async function runOnMiddleVersions(): Promise<boolean> {
-  leftOut.push(...(await installNpmPostgres()));
+/**
+ * Repeats the ledger's tests on the PostgreSQL versions between the oldest supported and the newest one. `asked`: some
+ * of these versions, or patterns of the files to run.
+ */
+async function runOnMiddleVersions(asked: string[]): Promise<boolean> {
+  const versions = Object.keys(NPM_VERSIONS);
+  const majors = versions.filter((major) => asked.includes(major) || !asked.some((word) => versions.includes(word)));
+  const files = asked.filter((word) => !versions.includes(word) && !isGroupName(word));
+  const patterns = files.length > 0 ? files : TESTS_ON_OLDEST_SERVERS.postgres;
+  leftOut.push(...(await installNpmPostgres(majors.map(Number))));
   let passed = true;
-  for (const major of Object.keys(NPM_VERSIONS).map(Number)) {
+  for (const major of majors.map(Number)) {
     if ((await explainMissingPostgres(major)) !== undefined) continue;
     await useServer(major);
     console.log(`\nagain on PostgreSQL ${major}:`);
-    const { postgres: patterns } = TESTS_ON_OLDEST_SERVERS;
     passed = (await runGroup({ patterns, concurrency: cores + 1, batches: cores })) && passed;
   }
   return passed;

@@ -26,6 +26,7 @@ const USAGE = `Usage: npm run failovers -- [flags]
   --failovers N     how often the primary is killed in each kind of replication (default 4)
   --switchovers N   (default 2)
   --unfenced N      how often an old primary goes on beside the new one (default 1)
+  --minutes M       no fault begins later than that (default: all of them strike, however long that takes)
   --seed N          which order (default: of the time)
   --keep            keep the logs, also of a good run`;
 
@@ -41,6 +42,7 @@ const { values: flags } = parseArgs({
     failovers: { ...number, default: "4" },
     switchovers: { ...number, default: "2" },
     unfenced: { ...number, default: "1" },
+    minutes: number,
     seed: { ...number, default: String(Date.now() % 1_000_000) },
     keep: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -82,6 +84,7 @@ async function run({
     switchovers: numberOf("switchovers", flags.switchovers),
     unfenced: numberOf("unfenced", flags.unfenced),
   };
+  const endsAt = flags.minutes === undefined ? undefined : numberOf("minutes", flags.minutes) * 60_000;
   const replication = synchronous ? "sync" : "async";
   const repeat = `npm run failovers -- --replication ${replication} --entrance ${entrance} ${Object.entries(counts)
     .map(([name, count]) => `--${name} ${count}`)
@@ -109,7 +112,7 @@ async function run({
       Array.from({ length: counts[name] }, (_, i) => faults[name][i % faults[name].length]),
     );
     const episodes = await runFaults({
-      ...{ stage: platform, sights: load.sights, first: undefined, chance, now, endsAt: 0, rounds: 1, say },
+      ...{ stage: platform, sights: load.sights, first: undefined, chance, now, endsAt, rounds: 1, say },
       faults: struck.filter((one) => one !== undefined),
     });
     const violations = await auditRun(platform, {

@@ -21,6 +21,8 @@ export interface Gateway extends SupervisedProcess {
   setSettings(own: Record<string, string>): void;
   /** If true, the load balancer sends no requests to the gateway, whatever `/readyz` reports. */
   isTakenOut: boolean;
+  /** Whether the gateway was stopped on purpose and has not been ready since, so that nothing need listen on its port. */
+  isStopped: boolean;
 }
 
 interface Place {
@@ -94,14 +96,20 @@ async function newGateway(options: GatewayOptions): Promise<Gateway> {
     Object.assign(next, changed);
     supervised.replace(nextProcess());
   };
-  return {
+  const gateway: Gateway = {
     ...supervised,
     port,
     internalPort,
     isTakenOut: false,
+    isStopped: false,
     setVersion: (sources) => change({ root: sources }),
     setSettings: (own) => change({ settings: own }),
+    end() {
+      gateway.isStopped = true;
+      return supervised.end();
+    },
   };
+  return gateway;
 }
 
 const askReadiness = (gateway: Gateway): Promise<Response | undefined> =>
@@ -113,6 +121,7 @@ const askReadiness = (gateway: Gateway): Promise<Response | undefined> =>
 export async function waitUntilServing(gateway: Gateway): Promise<void> {
   await gateway.start();
   await eventually(`${gateway.name} is ready`, async () => (await askReadiness(gateway))?.status === 200);
+  gateway.isStopped = false;
 }
 
 /** Starts the gateway, and waits until it reports that it is not ready because of this setting. */

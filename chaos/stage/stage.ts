@@ -19,6 +19,7 @@ import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 import { createAdminRunner, type RunAdmin } from "./admin-commands.ts";
 import { type Gateway, makeGateways, waitUntilServing } from "./chaos-gateways.ts";
 import { createNodeAgents } from "./node-agents.ts";
+import { chooseRequestPort } from "./request-port.ts";
 import type { SeparateNetwork } from "./separate-network.ts";
 import type { SupervisedProcess } from "./supervised-process.ts";
 import { openAccounts, signIn } from "./test-accounts.ts";
@@ -141,9 +142,7 @@ export async function openPlatform(options: PlatformOptions, database: Database)
     customers: {
       ...people,
       operatorCookie: await signIn(balancer.url),
-      // If no gateway is ready, every second request goes directly to a gateway, so that the gateways' own errors are
-      // tested too. Some real load balancers do that.
-      port: (chance) => (balancer.ready() > 0 || chance.next() < 0.5 ? balancer.port : chance.pick(gateways).port),
+      port: (chance) => chooseRequestPort({ balancer, gateways }, chance),
     },
     versions: { postgres: database.version, nats: nats.version, valkey: valkey.version, node: process.versions.node },
     isWhole: () => balancer.ready() === count && agents.every((agent) => agent.running()),

@@ -1,6 +1,6 @@
 /**
- * A simulated node: an agent that speaks the real frames, with an engine that behaves as its kind and the request's
- * script define. The node records what it did with each job, so that the auditor can check charges and blame.
+ * A simulated node: an agent that speaks the real frames, with an engine (`simulated-engine.ts`). The node records what
+ * it did with each job, so that the auditor can check charges and blame.
  */
 import { decodeFrame, encodeFrame } from "../../protocol/src/frame-codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
@@ -12,64 +12,10 @@ import {
   STATE_REQUEST_SUBJECT,
 } from "../../protocol/src/nats-subjects.ts";
 import type { NodeLink } from "../world/network.ts";
-import { makeSentence } from "../world/one-token-words.ts";
 import type { World } from "../world/world.ts";
-import type { AnswerScript, NodeKind, NodePlan } from "../world-plan.ts";
-import { THINKING_MODEL, VECTOR_WIDTH } from "./catalogue.ts";
-import { computeEmbedding } from "./embedding.ts";
-import { type OutputPiece, splitIntoOutputPieces } from "./output-pieces.ts";
-
-/** The node's own record of a job. */
-export interface SimulatedJob {
-  job: string;
-  nodeId: string;
-  offeredMs: number;
-  accepted: boolean;
-  /** All output that the node sent, in order: thinking, answer text, vectors. */
-  thought: string;
-  said: string;
-  vectors: Float32Array[];
-  /** Whether the output can be counted in words; false if it contains long runs of spaces. */
-  isCountable: boolean;
-  /** Whether the request asked for an output format. */
-  isFormatted: boolean;
-  /** Whether a client sent the request; false for the platform's own jobs. */
-  isRequest: boolean;
-  /** Whether the job was a canary (a question with a known answer). */
-  isCanary: boolean;
-  /**
-   * The state when the node accepted the job: how many other requests it was running, and its standing in the database.
-   */
-  beside: number;
-  standing: "trusted" | "on probation" | "barred";
-  /** Whether the node caused the failure. */
-  isAtFault: boolean;
-  /**
-   * Whether the node reported that its engine cannot take the prompt or its output format, which does not count as a
-   * failure of the node.
-   */
-  refusedPrompt: boolean;
-  /** When the node last accepted the job or sent output for it. */
-  aliveMs: number;
-  endedMs: number | null;
-  end: "done" | "failed" | "broken" | "silent" | "dropped" | "cancelled" | "busy" | "running";
-}
-
-interface JobText {
-  messages?: { content: string }[];
-  prompt?: string;
-  input?: string[];
-  format?: object;
-}
-
-interface Running {
-  header: JobHeader;
-  body: JobText;
-  facts: SimulatedJob;
-  seq: number;
-  acceptedMs: number;
-  stop: () => void;
-}
+import type { AnswerScript, NodePlan } from "../world-plan.ts";
+import { SimulatedEngine } from "./simulated-engine.ts";
+import { type JobText, messagesOf, type RunningJob, type SimulatedJob } from "./simulated-job.ts";
 
 interface Knowing {
   /** Returns the script of a request, found by the 26 characters of the request's ID; undefined for other jobs. */
@@ -77,9 +23,6 @@ interface Knowing {
   /** Returns the node's standing in the database. */
   standing: () => SimulatedJob["standing"];
 }
-
-const messagesOf = ({ messages, prompt }: JobText): { content: string }[] =>
-  messages ?? (prompt === undefined ? [] : [{ content: prompt }]);
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
@@ -95,7 +38,8 @@ export class SimNode {
   readonly jobs = new Map<string, SimulatedJob>();
   readonly #world: World;
   readonly #link: NodeLink;
-  readonly #running = new Map<string, Running>();
+  readonly #engine: SimulatedEngine;
+  readonly #running = new Map<string, RunningJob>();
   readonly #joining = new Map<string, JobJoiner>();
   /** Jobs that the node accepted before their bodies arrived, with the time of acceptance. */
   readonly #early = new Map<string, number>();
@@ -110,6 +54,12 @@ export class SimNode {
     this.plan = plan;
     this.#scriptOf = knows.scriptOf;
     this.#standing = knows.standing;
+    this.#engine = new SimulatedEngine(world, {
+      ...{ plan, jobs: this.jobs },
+      crash: (downMs) => this.crash(downMs),
+      send: (gateway, bytes) => this.#raw(gateway, bytes),
+      end: (running, end) => this.#end(running, end),
+    });
     this.#link = world.network.node(id, {
       patterns: [nodeSubject(id), STATE_REQUEST_SUBJECT],
       receive: (subject, payload) =>
@@ -271,7 +221,7 @@ export class SimNode {
       return;
     }
     const acceptedMs = early ?? this.#world.scheduler.nowMs;
-    const running: Running = { header, body, facts, seq: 0, acceptedMs, stop: () => {} };
+    const running: RunningJob = { header, body, facts, seq: 0, acceptedMs, stop: () => {} };
     this.#running.set(job, running);
     facts.accepted = true;
     if (early === undefined) say({ kind: "accepted", job });
@@ -279,180 +229,10 @@ export class SimNode {
     // All kinds of nodes answer the platform's own jobs honestly, except those that send empty output and those that
     // always send the same answer.
     const isHonest = script === undefined && this.plan.kind !== "empty" && this.plan.kind !== "constant";
-    this.#begin(running, script ?? PROBE, isHonest ? "honest" : this.plan.kind);
+    this.#engine.begin(running, script ?? PROBE, isHonest ? "honest" : this.plan.kind);
   }
 
-  #begin(running: Running, script: AnswerScript, kind: NodeKind): void {
-    if (kind !== "honest" && kind !== "deaf") this.#world.faults["job failed"] += 1;
-    if (kind === "silent") this.#after(running, 60_000, () => this.#end(running, "silent"));
-    else if (kind === "empty") this.#done(running);
-    else if (kind === "empty deltas") this.#sayNothing(running);
-    else if (running.header.endpoint === "embedding") this.#embed(running, script, kind);
-    else if (kind === "fast") {
-      this.#output(running, answer(makeSentence(0, Math.max(script.words, 200))));
-      this.#done(running);
-    } else if (kind === "constant") {
-      this.#output(running, answer(makeSentence(4, 3)));
-      this.#done(running);
-    } else if (kind === "white space") {
-      for (const text of [" river", ...Array.from({ length: 4 }, () => " ".repeat(512))])
-        this.#output(running, answer(text));
-      this.#done(running);
-    } else if (BREAKS.includes(kind)) {
-      // These kinds of nodes send some output first, and then something that the protocol forbids.
-      this.#output(running, answer(makeSentence(0, 2)));
-      this.#after(running, 30, () => this.#misbehave(running, kind));
-    } else {
-      const spoken = kind === "overrun" ? overrunning(script) : script;
-      this.#after(running, script.ttftMs, () => this.#speak(running, spoken));
-    }
-  }
-
-  /** Sends one vector for each text; some kinds of nodes send wrong vectors. */
-  #embed(running: Running, script: AnswerScript, kind: NodeKind): void {
-    const texts = running.body.input ?? [];
-    const constant = computeEmbedding("constant");
-    const vectors = texts.map((text) => (kind === "constant" ? constant : computeEmbedding(text)));
-    if (BREAKS.includes(kind)) {
-      this.#vectors(running, vectors.slice(0, 1));
-      this.#after(running, 30, () => this.#misbehave(running, kind));
-    } else if (kind === "bad vectors") this.#sendBadVectors(running, vectors);
-    else this.#after(running, script.ttftMs, () => this.#speak(running, script, vectors));
-  }
-
-  /**
-   * Sends wrong vectors, with a different mistake for each job: too few, too many, a wrong width, or values that are
-   * not numbers.
-   */
-  #sendBadVectors(running: Running, vectors: Float32Array[]): void {
-    running.facts.isAtFault = true;
-    const turn = this.jobs.size % 4;
-    if (turn === 0) this.#vectors(running, vectors.slice(1));
-    else if (turn === 1) this.#vectors(running, [...vectors, computeEmbedding("more")]);
-    else if (turn === 2) {
-      const width = VECTOR_WIDTH / 2;
-      this.#vectors(
-        running,
-        vectors.map((vector) => vector.slice(0, width)),
-        { width },
-      );
-    }
-    if (turn === 3) this.#vectors(running, [new Float32Array(VECTOR_WIDTH).fill(Number.NaN)]);
-    this.#done(running, "broken");
-  }
-
-  /** Sends empty output repeatedly, each time just before the gateway's timeout for silence. */
-  #sayNothing(running: Running): void {
-    this.#output(running, answer(""));
-    this.#after(running, 1_500, () => this.#sayNothing(running));
-  }
-
-  #misbehave(running: Running, kind: NodeKind): void {
-    const { job, gateway, endpoint } = running.header;
-    const { seq } = running;
-    const isEmbedding = endpoint === "embedding";
-    running.facts.isAtFault = true;
-    running.facts.refusedPrompt = kind === "failing" && running.facts.isFormatted;
-    if (kind === "failing") this.#say(gateway, { kind: "failed", job, seq, cause: "engine", message: "" });
-    else if (kind === "vectors" && isEmbedding) this.#output(running, answer(" river"), { counts: false });
-    else if (kind === "vectors") this.#vectors(running, [computeEmbedding("x")], { counts: false });
-    else if (kind === "accepts twice") this.#say(gateway, { kind: "accepted", job });
-    else if (kind === "garbage") this.#raw(gateway, Buffer.from([1, 19, 1, 0, 255, 255, 255]));
-    else {
-      running.seq += kind === "gap" ? 3 : -1;
-      if (isEmbedding) this.#vectors(running, [computeEmbedding("x")], { counts: false });
-      else this.#output(running, answer(makeSentence(2, 1)), { counts: false });
-    }
-    this.#end(running, kind === "failing" ? "failed" : "broken");
-  }
-
-  #after(running: Running, ms: number, run: () => void): void {
-    running.stop = this.#world.scheduler.after(ms, run);
-  }
-
-  /** Sends all output or vectors, and ends the job as the script defines. */
-  #speak(running: Running, script: AnswerScript, vectors?: Float32Array[]): void {
-    const attempt = Number(running.header.job.slice(-2));
-    const { fault, perDelta } = script;
-    const strikes = fault !== null && (fault.attempt === 0 || fault.attempt === attempt);
-    const most = strikes ? fault.after : Number.POSITIVE_INFINITY;
-    const steps =
-      vectors === undefined
-        ? this.#words(running, script, most)
-        : this.#rows(running, vectors.slice(0, most), perDelta);
-    const step = (): void => {
-      const next = steps.shift();
-      if (next !== undefined) {
-        next();
-        this.#after(running, script.everyMs, step);
-      } else if (!strikes) this.#done(running);
-      else this.#strike(running, fault.kind);
-    };
-    step();
-  }
-
-  #words(running: Running, script: AnswerScript, wordsMax: number): (() => void)[] {
-    const { model, sampling } = running.header;
-    const known = running.facts.isCanary ? this.#world.answers.answerTo(messagesOf(running.body)) : undefined;
-    if (known !== undefined) return [() => this.#output(running, answer(known))];
-    const thinks = model !== THINKING_MODEL ? null : this.plan.host % 2 === 0 ? "by tags" : "by channel";
-    const stop = this.plan.kind === "deaf" ? null : (sampling.stop?.[0] ?? null);
-    return splitIntoOutputPieces(script, { thinks, stop, wordsMax }).map((piece) => () => this.#output(running, piece));
-  }
-
-  #rows(running: Running, vectors: Float32Array[], perFrame: number): (() => void)[] {
-    const count = Math.ceil(vectors.length / perFrame);
-    return Array.from({ length: count }, (_, i) => () => {
-      this.#vectors(running, vectors.slice(i * perFrame, (i + 1) * perFrame));
-    });
-  }
-
-  #strike(running: Running, kind: NonNullable<AnswerScript["fault"]>["kind"]): void {
-    running.facts.isAtFault = true;
-    this.#world.faults["job failed"] += 1;
-    // A failed job with an output format counts as a refused prompt, because no engine supports every output format.
-    running.facts.refusedPrompt = kind === "prompt" || (kind === "fail" && running.facts.isFormatted);
-    const { job, gateway } = running.header;
-    if (kind === "stall") running.stop = this.#world.scheduler.after(60_000, () => this.#end(running, "silent"));
-    else if (kind === "drop") this.crash(500);
-    else {
-      const cause = kind === "prompt" ? "prompt" : "engine";
-      this.#say(gateway, { kind: "failed", job, seq: running.seq, cause, message: "" });
-      this.#end(running, "failed");
-    }
-  }
-
-  #output(running: Running, { channel, text, thought, said }: OutputPiece, { counts = true } = {}): void {
-    const { job, gateway } = running.header;
-    const atMs = this.#world.scheduler.nowMs - running.acceptedMs;
-    const times = { firstMs: atMs, lastMs: atMs };
-    this.#say(gateway, { kind: "timed", deltas: [{ job, seq: running.seq, channel, text, ...times }] });
-    running.seq += 1;
-    if (!counts || text === "") return;
-    running.facts.thought += thought;
-    running.facts.said += said;
-    running.facts.aliveMs = this.#world.scheduler.nowMs;
-  }
-
-  #vectors(running: Running, vectors: Float32Array[], { counts = true, width = VECTOR_WIDTH } = {}): void {
-    const { job, gateway } = running.header;
-    const first = running.facts.vectors.length;
-    if (vectors.length === 0) return;
-    const values = Float32Array.from(vectors.flatMap((vector) => [...vector]));
-    this.#say(gateway, { kind: "vectors", job, seq: running.seq, first, width, values });
-    running.seq += 1;
-    if (!counts) return;
-    running.facts.vectors.push(...vectors);
-    running.facts.aliveMs = this.#world.scheduler.nowMs;
-  }
-
-  #done(running: Running, end: "done" | "broken" = "done"): void {
-    const { job, gateway } = running.header;
-    this.#say(gateway, { kind: "done", job, seq: running.seq, finish: "stop" });
-    this.#end(running, end);
-  }
-
-  #end(running: Running, end: SimulatedJob["end"]): void {
+  #end(running: RunningJob, end: SimulatedJob["end"]): void {
     running.stop();
     running.facts.end = end;
     running.facts.endedMs = this.#world.scheduler.nowMs;
@@ -468,11 +248,3 @@ export class SimNode {
     if (this.#isUp) this.#link.publish(gatewaySubject(gateway, this.id), bytes);
   }
 }
-
-const answer = (text: string): OutputPiece => ({ channel: "answer", text, thought: "", said: text });
-
-/** The kinds of nodes that break the protocol or fail after some output. */
-const BREAKS: NodeKind[] = ["failing", "gap", "twice", "garbage", "vectors", "accepts twice"];
-
-/** Returns the script with 400 more words, so that the output exceeds the request's `max_tokens`. */
-const overrunning = (script: AnswerScript): AnswerScript => ({ ...script, words: script.words + 400, fault: null });

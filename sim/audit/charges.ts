@@ -4,7 +4,7 @@
  */
 import { computePrices, EMBEDDING_MODEL, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { ClientObservation } from "../actors/client.ts";
-import type { SimulatedJob } from "../actors/node.ts";
+import type { SimulatedJob } from "../actors/simulated-job.ts";
 import { countWords, cutAtStopString } from "../world/one-token-words.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
 

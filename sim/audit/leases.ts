@@ -1,7 +1,8 @@
 /**
  * Checks that a living request keeps its hold: while its gateway lives, the gateway renews the hold's lease, whether
- * the request is answered and settled yet or not. The exception is a gateway that does not reach the database while
- * others do. It cannot renew, and requests whose leases expire are settled late.
+ * the request is answered and settled yet or not. The hold of a refused request is released and does not expire either.
+ * The exception is a gateway that does not reach the database while others do. It can neither renew nor release, and
+ * requests whose leases expire are settled late.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { ClientObservation } from "../actors/client.ts";
@@ -31,11 +32,10 @@ export class LeasesAudit {
     const { world, sights } = this.#stage;
     for (const sight of sights) {
       if (sight.gatewayEndedMs !== null || this.#seen.has(sight.id)) continue;
-      // A refused request may still have a hold that waits to be released; no node ran such a request.
-      if (world.ledgerModel.requests.get(sight.id)?.outcome !== "gateway_lost" || sight.end === "refused") continue;
+      if (world.ledgerModel.requests.get(sight.id)?.outcome !== "gateway_lost") continue;
       this.#seen.add(sight.id);
-      if (!this.#wasCutOff(sight))
-        world.fail("a living request keeps its hold", `${sight.id}: its lease ran out, and its gateway lives`);
+      const rule = sight.end === "refused" ? "a refused request's hold is released" : "a living request keeps its hold";
+      if (!this.#wasCutOff(sight)) world.fail(rule, `${sight.id}: its lease ran out, and its gateway lives`);
     }
   }
 

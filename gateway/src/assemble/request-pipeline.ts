@@ -4,10 +4,10 @@ import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { NODE_RECORD_MIGRATION } from "../fleet/node-record.ts";
 import type { TrafficMetrics } from "../http/metrics/traffic-metrics.ts";
-import { openAdmissionWaits } from "../inference/admission-waits.ts";
 import { InFlightRequests } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
 import type { RequestPathDependencies } from "../inference/request-path-dependencies.ts";
+import { openRequestWaits } from "../inference/request-waits.ts";
 import { type ApiKeys, createApiKeyService } from "../keys/api-keys.ts";
 import { PEPPERS_MIGRATION } from "../keys/peppers.ts";
 import type { SecretsOptions } from "../keys/secret-store.ts";
@@ -89,7 +89,7 @@ export async function openRequestPipeline(
     refusedCalls: money.refusedCalls,
     requestAttempts: money.requestAttempts,
     ledger: money.ledger,
-    admissionWaits: openAdmissionWaits({ clock, log }),
+    requestWaits: openRequestWaits({ clock, log }),
     leases: money.leases,
     dispatcher: dispatch.dispatcher,
     inFlight: new InFlightRequests(),

@@ -8,10 +8,10 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
-import { openAdmissionWaits } from "../inference/admission-waits.ts";
 import { InFlightRequests } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
 import type { RequestPathDependencies } from "../inference/request-path-dependencies.ts";
+import { openRequestWaits } from "../inference/request-waits.ts";
 import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
@@ -56,7 +56,7 @@ async function open(t: TestContext): Promise<Door> {
   const gateway = {
     keys: { authenticate: async (header: string | undefined) => (header === undefined ? holder : undefined) },
     limits,
-    admissionWaits: openAdmissionWaits({ clock, log: createLog("silent") }),
+    requestWaits: openRequestWaits({ clock, log: createLog("silent") }),
     inFlight: new InFlightRequests(),
     refusals: { record: async () => {} },
     watch: { refused: () => {} },

@@ -85,8 +85,8 @@ export interface RequestPathDependencies {
   refusedCalls: Pick<RefusedCalls, "note">;
   requestAttempts: Pick<RequestAttempts, "note">;
   ledger: Ledger;
-  /** Bounds how long a request waits for the database and the limits server before its dispatch. */
-  admissionWaits: WaitBudgets;
+  /** Bounds how long a request waits for the database and the limits server, except for its settlement. */
+  requestWaits: WaitBudgets;
   leases: HoldLeases;
   dispatcher: Dispatcher;
   /** All requests, from the check of the key until the answer is sent. */

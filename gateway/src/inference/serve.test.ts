@@ -17,11 +17,11 @@ import type { Settlement } from "../ledger/settlement-sql.ts";
 import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import type { Limits } from "../limits/limits.ts";
 import { chat } from "../routes/openai/chat.ts";
-import { openAdmissionWaits } from "./admission-waits.ts";
 import type { Call } from "./call-interface.ts";
 import { InFlightRequests } from "./in-flight.ts";
 import { openRequestLogger } from "./request-log.ts";
 import type { AnswerToSpotCheck, RequestPathDependencies } from "./request-path-dependencies.ts";
+import { openRequestWaits } from "./request-waits.ts";
 import { serveRequest } from "./serve.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -105,7 +105,7 @@ async function served(
   const events: string[] = [];
   const server = { nodeId: newId(), hostAccountId: newId() };
   const gateway = {
-    ...{ clock, log, limits, inFlight: new InFlightRequests(), admissionWaits: openAdmissionWaits({ clock, log }) },
+    ...{ clock, log, limits, inFlight: new InFlightRequests(), requestWaits: openRequestWaits({ clock, log }) },
     requestLogger: openRequestLogger({ log, clock, tracing: noTracing }),
     keys: {
       async authenticate() {
@@ -318,4 +318,35 @@ test("serve refuses a request within 5 s if its key, credit and hold each arrive
   assert.deepEqual(seen, ["refused", "voided"]);
   const { admitted } = await limits.enter(KEY_ID, "next", { requestsPerMinute: 9, tokensPerMinute: 99, inFlight: 1 });
   assert.equal(admitted, true, "the refused request is no longer in flight");
+});
+
+test("serve answers within 5 s if the limits server answers each command just in time, and gives back the limits afterwards", async () => {
+  const clock = manualClock();
+  const limits = openMemoryLimits({ clock });
+  const commandMs = 1_400;
+  const late = (): Promise<void> => new Promise((resolve) => clock.after(commandMs, resolve));
+  const slow: Limits = {
+    ...limits,
+    enter: (...asked) => late().then(() => limits.enter(...asked)),
+    enterModel: (...asked) => late().then(() => limits.enterModel(...asked)),
+    leave: (...left) => late().then(() => limits.leave(...left)),
+    leaveModel: (...left) => late().then(() => limits.leaveModel(...left)),
+  };
+  const began = clock.monotonic();
+  let answeredMs: number | undefined;
+  const answered = (): void => {
+    answeredMs = clock.monotonic() - began;
+  };
+  const end = served("finished", { clock, limits: slow, answered });
+  while (clock.monotonic() < began + 5 * commandMs) {
+    for (let turns = 0; turns < 3; turns++) await waitOneTurn();
+    clock.advance(100);
+  }
+  await end;
+  assert.ok(answeredMs !== undefined && answeredMs <= 5_000, `answered after ${answeredMs} ms`);
+  const only = { requestsPerMinute: 9, tokensPerMinute: 99, inFlight: 1 };
+  const next = await limits.enter(KEY_ID, "next", only);
+  assert.equal(next.admitted, true, "the answered request is no longer in flight");
+  assert.ok(next.standing.remainingTokens < only.tokensPerMinute, "its tokens are counted");
+  assert.equal(await limits.enterModel("m", "next", 1), true, "its place on the model is free");
 });

@@ -69,7 +69,7 @@ async function answerOne(
   call: Call,
   { entry, requestLog, asker }: Along & { asker: RefusedCaller },
 ): Promise<void> {
-  const waits = gw.admissionWaits.begin();
+  const waits = gw.requestWaits.begin();
   try {
     const done = await admitAndWork(gw, endpoint, call, { entry, requestLog, asker, waits });
     // Answers last: when the client has the answer, it may send the next request at once, and its limits must be
@@ -118,7 +118,6 @@ async function admitAndWork(
       // Prepares the job while the database commits the hold. The job is not offered before that.
       const job = runBeforeNeeded(gw.clock, () => prepareJob(gw, order));
       const hold = await waits.of(holding, ({ id }) => gw.ledger.void(id)); // Throws 402.
-      waits.end();
       done = await work(gw, { ...order, entry, requestLog, hold, job });
     } finally {
       await waits.cleanup(place.leave(0));
