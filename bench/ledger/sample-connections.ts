@@ -9,13 +9,18 @@ export type ConnectionStates = Map<string, number>;
 
 /**
  * Counts active connections by wait event. PostgreSQL reports a wait for a row's lock as a wait for the transaction
- * that holds it; the table comes from the tuple lock of the first waiter.
+ * that holds it; the table comes from the tuple lock of the first waiter. The row of an account is a builder's or a
+ * host's.
  */
 const LOOK = `
   select case when a.wait_event is null then 'at work'
               when a.wait_event_type = 'Lock'
-                then 'row of ' || coalesce((select l.relation::regclass::text from pg_locks l
-                                             where l.pid = a.pid and l.locktype = 'tuple' limit 1), '?')
+                then 'row of ' || coalesce((
+                  select l.relation::regclass || coalesce(' (' || r.kind || ')', '')
+                    from pg_locks l
+                    left join ledger_account r
+                      on l.relation = 'ledger_account'::regclass and r.ctid = format('(%s,%s)', l.page, l.tuple)::tid
+                   where l.pid = a.pid and l.locktype = 'tuple' limit 1), '?')
               else a.wait_event_type || ' ' || a.wait_event end as what, count(*)::int as connections
     from pg_stat_activity a
    where a.backend_type = 'client backend' and a.state = 'active' and a.pid <> pg_backend_pid() and a.datname = current_database()

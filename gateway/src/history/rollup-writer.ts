@@ -17,7 +17,12 @@ const FORGET_EVERY_MS = HOUR_MS;
 const AT_ONCE_MAX = 20_000;
 /** The interval of merges. It equals the finest time slot, so that each row of a slot is written only once or twice. */
 const MERGE_EVERY_MS = 300_000;
-const PARTS_AT_ONCE_MAX = 20_000;
+/**
+ * The most parts that one transaction merges. While it runs, PostgreSQL keeps every old version of the rows that requests
+ * update, and each lookup of a busy host's account reads them all. A merge of 20,000 parts takes seconds, and costs no
+ * less for each part (bench/rollups).
+ */
+const PARTS_AT_ONCE_MAX = 1_000;
 /**
  * The most rows of `performance_part` (partial sums that are not merged yet) that readers should have to add up. Above
  * this number, the rows of the current time slot are merged too.
