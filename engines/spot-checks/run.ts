@@ -189,6 +189,7 @@ function askedOf(): Pick<ReturnType<typeof generateCanary>, "messages"> & { samp
   const [promptTokens, temperature] = [pick(PROMPT_TOKENS), pick(TEMPERATURES)];
   const shape = {
     ...{ endpoint: "chat" as const, promptTokens, outputTokensMax: OUTPUT_TOKENS_MAX, stream: true, texts: 0 },
+    ...{ stops: 0, format: null },
     sampling: { temperature },
   };
   return { messages: generateCanary(model, random, { shape }).messages, sampling: { temperature } };

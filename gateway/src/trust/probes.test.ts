@@ -414,11 +414,49 @@ describe("probes", () => {
     });
   });
 
+  describe("with an output format", () => {
+    const asked = async (format: "json_object" | "json_schema"): Promise<Set<string | undefined>> => {
+      shape = { ...shape, endpoint: "chat", outputTokensMax: 100, format };
+      answer = async (job) => ({ text: rightAnswer(job) ?? "some words about it" });
+      await join();
+      await pass(24 * 3_600_000);
+      return new Set(jobs.map((job) => job.format?.type));
+    };
+    test("are sent to a node that enforces it", async () => {
+      node.formats = new Set(["m"]);
+      assert.ok((await asked("json_object")).has("json_object"));
+      assert.deepEqual(suspected, []);
+    });
+    test("are not sent before the node has passed a canary, nor while there is evidence against it", async () => {
+      node.formats = new Set(["m"]);
+      shape = { ...shape, endpoint: "chat", outputTokensMax: 100, format: "json_object" };
+      answer = async () => ({ text: '{"answer": "no idea"}' });
+      await join();
+      await pass(24 * 3_600_000);
+      assert.deepEqual(new Set(jobs.map((job) => job.format)), new Set([undefined]));
+      assert.ok(suspected.length > 0);
+    });
+    test("are not sent to a node that enforces none", async () => {
+      assert.deepEqual(await asked("json_object"), new Set([undefined]));
+    });
+    test("are sent with a schema only to a node that enforces all of its keywords", async () => {
+      node.formats = new Set(["m"]);
+      node.keywords = new Set(["type", "properties", "required"]);
+      assert.deepEqual(await asked("json_schema"), new Set([undefined]));
+      node.keywords = new Set([...node.keywords, "additionalProperties"]);
+      await pass(24 * 3_600_000);
+      assert.ok(jobs.some((job) => job.format?.type === "json_schema"));
+    });
+  });
+
   describe("the check of the speed at which a node reads a prompt", () => {
     const asked = async (result: Partial<UnpaidJobResult>): Promise<QuarantineVerdict[]> => {
       start();
       const sampling = { temperature: 0 };
-      shape = { endpoint: "chat", promptTokens: 2000, outputTokensMax: 100, sampling, stream: true, texts: 0 };
+      shape = {
+        ...{ endpoint: "chat", promptTokens: 2000, outputTokensMax: 100, sampling, stream: true, texts: 0 },
+        ...{ stops: 0, format: null },
+      };
       answer = async (job) => ({ text: rightAnswer(job) ?? "prose", ...result });
       await join();
       return suspected;

@@ -18,6 +18,7 @@ import type { CanaryRecords, RateOfOthers } from "./canary-records.ts";
 import type { DrawCanary } from "./canary-source.ts";
 import { type CanaryTimes, CanaryTiming } from "./canary-times.ts";
 import { createSpeedTestQuestion } from "./generated-canaries.ts";
+import { type FormatType, SCHEMA_KEYWORDS_USED } from "./questions/json-answers.ts";
 import type { RecentRequestShapes, RequestShape } from "./questions/request-shapes.ts";
 import { findImpossibleReadingSpeed } from "./reading-speed.ts";
 import type { QuarantineVerdict } from "./reliability.ts";
@@ -242,7 +243,10 @@ async function probeOnce(
   if (canaryDue) timing.sent(entry.canaries, entry.freshUntil);
   // A node's first canary, and each one that confirms a failure, is never a published one.
   const which = entry.proven && records.of(nodeId, model.id).sum === 0 ? "any" : "unknown";
-  const shape = options.shapes.like(model.id);
+  const usual = options.shapes.like(model.id);
+  // Answers with a format are no evidence at first, so a node that has to prove itself gets none.
+  const mayFormat = which === "any" && enforcesFormat(options.roster.find(nodeId), model.id, usual.format);
+  const shape = { ...usual, format: mayFormat ? usual.format : null };
   const question =
     canaryDue && options.canaries
       ? options.draw(model, which, { shape, rateOf: (family, prior) => rateOf(family, prior).rate })
@@ -259,8 +263,9 @@ async function probeOnce(
   });
   if (stopped.aborted) end();
   else stopped.addEventListener("abort", end);
-  const { endpoint, messages, texts, stream, sampling = samplingOf(model) } = asks;
-  const job = { id: options.newId(), nodeId, model, endpoint, messages, texts, outputTokensMax, stream, sampling };
+  const { sampling = samplingOf(model), endpoint, messages, texts, stream, format } = asks;
+  const sent = { endpoint, messages, texts, outputTokensMax, stream, sampling, format };
+  const job = { id: options.newId(), nodeId, model, ...sent };
   const result = await options.run(job, over.signal).finally(() => {
     stopTimer();
     stopped.removeEventListener("abort", end);
@@ -276,6 +281,11 @@ async function probeOnce(
   if (unread !== undefined) options.suspect(nodeId, { reason: "speed", evidence: unread });
   return asked;
 }
+
+/** Whether requests with this output format go to the node. */
+const enforcesFormat = (node: RosterNode | undefined, model: string, format: FormatType | null): boolean =>
+  node?.formats.has(model) === true &&
+  (format === "json_object" || SCHEMA_KEYWORDS_USED.every((keyword) => node.keywords.has(keyword)));
 
 /** Temperature 0 gives the most reliable answer. Thinking models need randomness, or they repeat themselves. */
 const samplingOf = ({ build }: ActiveModel): UnpaidJob["sampling"] & object => ({
@@ -358,4 +368,7 @@ function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: Request
   };
 }
 
-type Asks = Pick<CanaryQuestion, "endpoint" | "messages" | "texts" | "outputTokensMax" | "stream" | "sampling">;
+type Asks = Pick<
+  CanaryQuestion,
+  "endpoint" | "messages" | "texts" | "outputTokensMax" | "stream" | "sampling" | "format"
+>;
