@@ -5,13 +5,8 @@
 import type { Uuid } from "../base/ids.ts";
 import type { AnswerChecks, Gateway, RequestObserver } from "../inference/gateway.ts";
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
-import {
-  type CheckCounts,
-  type NodeStatistics,
-  openSpotChecks,
-  type SpotCheckPayments,
-  type SpotChecks,
-} from "../trust/spot-checks/checker.ts";
+import type { CheckCounts, SpotCheckPayments } from "../trust/spot-checks/check-recorder.ts";
+import { type NodeStatistics, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
 import { countNodeChecks, openCheckStore, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
 import type { Context } from "./assembly-context.ts";
 import {
