@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Balancer } from "@tollgate/stage/balancer.ts";
+import type { Balancer } from "@tollgate/stage/load-balancer.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Gateway } from "./chaos-gateways.ts";
 import { chooseRequestPort } from "./request-port.ts";

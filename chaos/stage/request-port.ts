@@ -1,5 +1,5 @@
 /** Chooses where a client sends its request: to the load balancer or, while no gateway is ready, to a gateway. */
-import type { Balancer } from "@tollgate/stage/balancer.ts";
+import type { Balancer } from "@tollgate/stage/load-balancer.ts";
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Gateway } from "./chaos-gateways.ts";
 

@@ -99,6 +99,8 @@ const hosts: Host[] = await Promise.all([0, 1, 0, 1, 0, 1].map(async (index) => 
 let verdicts: Record<string, number> = {};
 const barred: string[] = [];
 const tests = new Map<string, SequentialTestState>();
+/** The number of tokens of each text that a verifier answered. */
+const tokenCounts = new Map<string, number>();
 let highest = 0;
 let now = Date.now();
 const checks = await openChecks();
@@ -174,7 +176,7 @@ async function give({ node, engine }: Host, { cheats = false } = {}): Promise<vo
     ...{ input: { messages: (cheats ? other : asked).messages }, sampling: asked.sampling },
   };
   const text = await textOf(engine, job);
-  const completionTokens = (await engines[0]?.tokens?.(MODEL, text))?.length ?? 0;
+  const completionTokens = await countTokens(text);
   checks.check({
     ...{ requestId: newId(), nodeId: node.id, endpoint: "chat", model, sampling: asked.sampling, formatted: false },
     ...{ body: { messages: asked.messages }, outputTokensMax: OUTPUT_TOKENS_MAX },
@@ -187,16 +189,29 @@ function askedOf(): Pick<ReturnType<typeof generateCanary>, "messages"> & { samp
   const [promptTokens, temperature] = [pick(PROMPT_TOKENS), pick(TEMPERATURES)];
   const shape = {
     ...{ endpoint: "chat" as const, promptTokens, outputTokensMax: OUTPUT_TOKENS_MAX, stream: true, texts: 0 },
+    ...{ stops: 0, format: null },
     sampling: { temperature },
   };
   return { messages: generateCanary(model, random, { shape }).messages, sampling: { temperature } };
 }
 
+/** Ends the answer at its output cap, as the gateway does: the engine in the agent may generate a few tokens more. */
 async function textOf(engine: Engine, job: GenerationJob): Promise<string> {
   const pieces: string[] = [];
-  const sink = { delta: (_channel: string, piece: string) => void pieces.push(piece), progress: () => {} };
-  await engine.generate(job, sink, new AbortController().signal);
+  const over = new AbortController();
+  const delta = (_channel: string, piece: string): void => {
+    if (pieces.length < job.outputTokensMax) pieces.push(piece);
+    else over.abort();
+  };
+  await engine.generate(job, { delta, progress: () => {} }, over.signal);
   return pieces.join("");
+}
+
+/** All answers are counted with one tokenizer, because checks also compare their lengths. */
+async function countTokens(text: string): Promise<number> {
+  const tokens = await engines[0]?.tokens?.(MODEL, text);
+  if (tokens === undefined) throw new Error("the engine in the agent cannot count tokens");
+  return tokens.length;
 }
 
 async function openChecks(): Promise<SpotChecks> {
@@ -210,18 +225,30 @@ async function openChecks(): Promise<SpotChecks> {
         ...{ sampling: header.sampling, outputTokensMax: header.output_tokens_max },
       };
       sink.begin(nodeId);
-      if (score === undefined) sink.delta("answer", await textOf(engine, job));
-      else
+      if (score === undefined) {
+        const text = await textOf(engine, job);
+        tokenCounts.set(text, await countTokens(text));
+        sink.delta("answer", text);
+      } else
         sink.scored?.((await engine.score?.({ ...job, score }, { progress() {} }, new AbortController().signal)) ?? []);
       return sink.finished() === "answered" ? FINISHED : { ...FINISHED, end: "broken" };
     },
   };
   const meter = () => ({
     ...{ tokenizer: "", tokenizerSha256: "", countPrompt: async () => ({ tokens: 1, over: null }) },
-    openOutput: () => ({
-      ...{ full: false, push: (_channel: string, text: string) => text },
-      end: () => ({ answerTokens: OUTPUT_TOKENS_MAX, reasoningTokens: 0 }),
-    }),
+    openOutput: () => {
+      let said = "";
+      const push = (_channel: string, text: string): string => {
+        said += text;
+        return text;
+      };
+      const end = () => {
+        const answerTokens = tokenCounts.get(said);
+        if (answerTokens === undefined) throw new Error(`the tokens of a verifier's answer were not counted: ${said}`);
+        return { answerTokens, reasoningTokens: 0 };
+      };
+      return { full: false, push, end };
+    },
   });
   return await openSpotChecks({
     gateway: { dispatcher: dispatcher as Dispatcher, meter, catalogue: () => catalogue },

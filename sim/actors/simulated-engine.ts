@@ -2,7 +2,7 @@
  * The engine of a simulated node. It answers each job as the node's kind and the request's script define. Some kinds
  * lie, fail or break the protocol.
  */
-import { encodeFrame } from "../../protocol/src/codec.ts";
+import { encodeFrame } from "../../protocol/src/frame-codec.ts";
 import type { Frame } from "../../protocol/src/frames.ts";
 import { makeSentence } from "../world/one-token-words.ts";
 import type { World } from "../world/world.ts";

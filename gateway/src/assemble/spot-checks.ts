@@ -9,13 +9,8 @@ import type {
   RequestPathDependencies,
 } from "../inference/request-path-dependencies.ts";
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
-import {
-  type CheckCounts,
-  type NodeStatistics,
-  openSpotChecks,
-  type SpotCheckPayments,
-  type SpotChecks,
-} from "../trust/spot-checks/checker.ts";
+import type { CheckCounts, SpotCheckPayments } from "../trust/spot-checks/check-recorder.ts";
+import { type NodeStatistics, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
 import { countNodeChecks, openCheckStore, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
 import type { AssemblyContext } from "./assembly-context.ts";
 import {

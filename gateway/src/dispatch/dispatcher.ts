@@ -44,6 +44,8 @@ export interface AnsweredRequest {
   texts: number;
   /** Whether the request has an output format. */
   formatted: boolean;
+  /** Whether that format is a JSON schema with keywords. */
+  hasSchema: boolean;
 }
 
 interface TokenCounts {

@@ -247,10 +247,12 @@ async function work(gw: RequestPathDependencies, order: Work): Promise<Done> {
       gw.checks.check(makeAnswerToSpotCheck(order, relay, { result, header, counts, ending }));
     if (ending.outcome === "ok") {
       const { accountId } = key;
-      const { stream, formatted, sampling, vectorsDue: texts } = ask;
+      const { stream, formatted, keywords, sampling, vectorsDue: texts } = ask;
       const outputTokensMax = header.output_tokens_max;
-      const request = { accountId, endpoint: endpoint.name, stream, outputTokensMax, formatted, sampling, texts };
-      gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens }, request);
+      const request = { accountId, endpoint: endpoint.name, stream, outputTokensMax, sampling, texts };
+      const tokens = { prompt: promptTokens, output: completionTokens };
+      const hasSchema = keywords.length > 0;
+      gw.dispatcher.measured(model.id, result, tokens, { ...request, formatted, hasSchema });
     }
     return {
       tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,

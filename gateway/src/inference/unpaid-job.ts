@@ -2,7 +2,7 @@
  * Runs a job of the platform's own on one node: a probe (health check), a canary (request with a known answer) or a
  * host's trial request. It is processed like a request, up to the counted output, but not charged, paid or recorded.
  */
-import type { Endpoint, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
+import type { Endpoint, JobBody, JobHeader, OutputFormat } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../base/cancel-signal.ts";
 import { publicIdSuffix, type Uuid } from "../base/ids.ts";
 import type { FinishReason } from "../base/stored-enumerations.ts";
@@ -10,7 +10,7 @@ import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { ChatMessage, Prompt } from "../metering/token-meter.ts";
 import { computeOutputTokensLeft } from "./admit.ts";
-import { Relay } from "./relay.ts";
+import { Relay, toNodeSamplingOptions } from "./relay.ts";
 import type { RequestPathDependencies } from "./request-path-dependencies.ts";
 
 export interface UnpaidJob {
@@ -25,6 +25,8 @@ export interface UnpaidJob {
   texts: string[];
   outputTokensMax: number;
   sampling?: JobHeader["sampling"] | undefined;
+  /** The output format. Only for nodes that announced the model under `json_schema`. */
+  format?: OutputFormat | undefined;
   /** Undefined: streamed, so that the node's pace can be measured. */
   stream?: boolean | undefined;
 }
@@ -49,7 +51,7 @@ export async function runUnpaidJob(
   job: UnpaidJob,
   signal: CancelSignal,
 ): Promise<UnpaidJobResult | undefined> {
-  const { model, texts } = job;
+  const { model, texts, format, sampling = {} } = job;
   const meter = gw.meter(model.build.tokenizer);
   const [prompt, body] = promptOf(job);
   const { tokens: promptTokens } = await meter.countPrompt(prompt, model.contextLimit);
@@ -57,17 +59,17 @@ export async function runUnpaidJob(
   const outputTokensMax = computeOutputTokensLeft(model, { cap, promptTokens });
   const vectorsDue = model.kind === "embedding" ? texts.length : 0;
   const endpoint: Endpoint = model.kind === "embedding" ? "embedding" : (job.endpoint ?? "chat");
-  const relay = new Relay({ model, endpoint, meter, outputTokensMax, vectorsDue, stream: null });
+  const relay = new Relay({ model, endpoint, meter, outputTokensMax, vectorsDue, stop: sampling.stop, stream: null });
   const header = {
     model: model.id,
     endpoint,
     stream: job.stream ?? true,
     output_tokens_max: outputTokensMax,
-    sampling: job.sampling ?? {},
+    sampling: toNodeSamplingOptions(model, sampling),
   };
   const result = await gw.dispatcher.runOn(
     job.nodeId,
-    { request: publicIdSuffix(job.id), header, body },
+    { request: publicIdSuffix(job.id), header, body, formatted: format !== undefined },
     relay,
     signal,
   );
@@ -104,11 +106,17 @@ function plainEnd(end: DispatchResult["end"]): UnpaidJobResult["end"] {
   return end === "broken" || end === "unbuilt" ? "failed" : end;
 }
 
-function promptOf({ model, endpoint, messages, texts }: UnpaidJob): [Prompt, JobBody] {
+function promptOf({ model, endpoint, messages, texts, format }: UnpaidJob): [Prompt, JobBody] {
   if (model.kind === "embedding") return [{ kind: "texts", texts }, { input: texts }];
   if (endpoint === "completion") {
     const text = messages.map(({ content }) => content).join("\n");
-    return [{ kind: "text", text }, { prompt: text }];
+    return [
+      { kind: "text", text },
+      { prompt: text, ...(format && { format }) },
+    ];
   }
-  return [{ kind: "chat", messages }, { messages }];
+  return [
+    { kind: "chat", messages },
+    { messages, ...(format && { format }) },
+  ];
 }

@@ -1,5 +1,5 @@
 /** Judges whether a node's answer to a canary fits the model that the node claims to run. Pure. */
-import type { JobHeader } from "@tollgate/protocol/frames.ts";
+import type { JobHeader, OutputFormat } from "@tollgate/protocol/frames.ts";
 import type { Canary } from "../metering/catalogue.ts";
 import type { ChatMessage } from "../metering/token-meter.ts";
 
@@ -25,6 +25,8 @@ export interface CanaryQuestion {
   stream?: boolean;
   /** Absent: greedy sampling, which gives the model's most likely answer. */
   sampling?: JobHeader["sampling"] | undefined;
+  /** The output format that the engine must enforce. Absent: none. */
+  format?: OutputFormat | undefined;
   /** Whether answers are evidence only once enough other nodes have shown how often honest nodes pass. */
   isTrial?: boolean;
   /** The prompt is new from its beginning, so no node can have any part of it in its prompt cache. */

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { readSchema } from "@tollgate/protocol/json-schema.ts";
 import { seededRandom } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
 import type { CanaryQuestion } from "./canary.ts";
 import { generateCanary } from "./generated-canaries.ts";
 import { QUESTION_FAMILIES } from "./questions/families.ts";
+import { SCHEMA_KEYWORDS_USED } from "./questions/json-answers.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";
 
@@ -150,6 +152,76 @@ describe("generated canaries", () => {
       const failed = (family: string, rate: number): number => (family.endsWith(", completed") ? 0.5 : rate);
       assert.deepEqual([drawOne(failed).endpoint, drawOne(failed).isTrial], [undefined, undefined]);
     });
+  });
+
+  test("have as many stop strings as a user's request, none of which is in the prompt or in the right answer", () => {
+    const drawn = new Set<string>();
+    for (let i = 0; i < 500; i++) {
+      const question = generateCanary(modelOf("mid-14b"), random, { shape: shapeOf({ stops: i % 5 }) });
+      const stop = question.sampling?.stop ?? [];
+      assert.equal(stop.length, i % 5);
+      assert.equal(new Set(stop).size, stop.length);
+      for (const text of stop) {
+        drawn.add(text);
+        assert.ok(!promptOf(question).includes(text) && !question.answer?.includes(text), text);
+      }
+    }
+    assert.ok(drawn.size > 10, [...drawn].join(" "));
+  });
+
+  for (const type of ["json_object", "json_schema"] as const)
+    describe(`with the output format ${type}`, () => {
+      const drawOne = (rateOf?: (family: string, rate: number) => number): CanaryQuestion =>
+        generateCanary(modelOf("mid-14b"), random, { shape: shapeOf({ format: type }), ...(rateOf && { rateOf }) });
+
+      test("accept the right answer as JSON with any white space, and refuse plain text, cut JSON and other answers", () => {
+        let lucky = 0;
+        for (let i = 0; i < 500; i++) {
+          const [question, other] = [drawOne(), drawOne()];
+          assert.deepEqual([question.format?.type, question.isTrial, question.endpoint], [type, true, undefined]);
+          assert.match(question.family, new RegExp(`, ${type}$`));
+          const right = question.answer as string;
+          const [[key, value]] = Object.entries(JSON.parse(right)) as [[string, unknown]];
+          for (const text of [right, ` {\n  "${key}" : ${JSON.stringify(value)}\n}\n`])
+            assert.equal(judge(question, text), undefined, `${promptOf(question)} → ${text}`);
+          for (const text of [String(value), right.slice(0, -1), `[${right}]`, "", '"', `${right} ${right}`])
+            assert.equal(judge(question, text), "not a JSON object", text);
+          assert.equal(judge(question, "{}"), "unexpected answer");
+          const numbers = JSON.stringify({ [key]: Array.from({ length: 1000 }, (_, n) => n) });
+          assert.notEqual(judge(question, numbers), undefined);
+          if (judge(question, other.answer as string) === undefined) lucky++;
+        }
+        assert.ok(lucky < 15, `another's answer passed ${lucky} times in 500`);
+      });
+
+      test("become plain chats when the fleet's honest nodes fail every family of this format", () => {
+        const failed = (family: string, rate: number): number => (family.endsWith(`, ${type}`) ? 0.5 : rate);
+        assert.deepEqual([drawOne(failed).format, drawOne(failed).isTrial], [undefined, undefined]);
+      });
+    });
+
+  test("with a schema use only keywords that are checked before a node gets one, and say in some prompts nothing of JSON", () => {
+    const questions = Array.from({ length: 300 }, () =>
+      generateCanary(modelOf("mid-14b"), random, { shape: shapeOf({ format: "json_schema" }) }),
+    );
+    const silent = questions.filter((question) => !/JSON/i.test(promptOf(question)));
+    assert.ok(silent.length > 50 && silent.length < 250, `${silent.length}`);
+    const types = new Set<string>();
+    for (const { format, answer } of questions) {
+      assert.ok(format?.type === "json_schema");
+      const reading = readSchema(format.schema);
+      assert.ok(reading.isValid);
+      for (const { needs } of reading.uses)
+        assert.ok(
+          SCHEMA_KEYWORDS_USED.some((keyword) => keyword === needs),
+          needs,
+        );
+      const [[key, value]] = Object.entries(JSON.parse(answer as string)) as [[string, unknown]];
+      const { type } = (format.schema.properties as Record<string, { type: string }>)[key] as { type: string };
+      types.add(type);
+      assert.equal(typeof value === "number" ? "integer" : "string", type);
+    }
+    assert.deepEqual(types, new Set(["string", "integer"]));
   });
 
   test("allow enough output tokens for a thinking model", () => {

@@ -8,10 +8,12 @@ import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { ChatMessage } from "../metering/token-meter.ts";
 import { type CanaryQuestion, questionFromCanaries } from "./canary.ts";
 import { QUESTION_FAMILIES, type QuestionFamily } from "./questions/families.ts";
+import { askForJson, drawJsonForm, type JsonForm, readJsonAnswer } from "./questions/json-answers.ts";
 import * as prose from "./questions/prose.ts";
 import { findMistake, type QuestionTask, revealsAnswer } from "./questions/question-task.ts";
 import { type RandomChoices, randomChoices } from "./questions/random-choices.ts";
 import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";
+import { drawStopStrings } from "./questions/stop-strings.ts";
 
 export interface ImitatedRequest {
   /** The shape (lengths and sampling) of a user request to imitate. Absent: a random usual shape. */
@@ -45,8 +47,8 @@ export const generateCanary: GenerateCanary = (model, random, { shape, rateOf = 
   const d = randomChoices(random);
   const like = shape ?? pickUsualRequestShape(d);
   if (model.kind === "embedding") return textsQuestion(d, like);
-  const completion = like.endpoint === "completion" ? completionQuestion(d, { model, shape: like, rateOf }) : undefined;
-  if (completion !== undefined) return completion;
+  const trial = trialQuestion(d, { model, shape: like, rateOf });
+  if (trial !== undefined) return trial;
   const usable = QUESTION_FAMILIES.flatMap((family) => {
     const rate = model.class === "embed" ? null : family.rates[model.class];
     return rate === null || rateOf(family.name, rate) < RATE_MIN ? [] : [{ family, rate }];
@@ -67,54 +69,63 @@ interface Wanted {
   shape: RequestShape;
 }
 
-type Form = (d: RandomChoices, messages: ChatMessage[]) => ChatMessage[];
-const asChat: Form = (_, messages) => messages;
-
-function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted, form = asChat): CanaryQuestion {
+function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted, json?: JsonForm): CanaryQuestion {
   const room = Math.min(PROMPT_TOKENS_MAX, model.contextLimit >> 1);
-  const { messages, task, prompt } = conversation(d, family, Math.min(shape.promptTokens, room));
+  const tokens = Math.min(shape.promptTokens, room);
+  const { messages, task, prompt } = conversation(d, family, { tokens, form: json?.instruction ?? "" });
   const thinks = model.build.reasoning !== undefined;
+  const stop = drawStopStrings(d, shape.stops, { prompt, answer: task.answer });
   const cap = Math.min(Math.max(shape.outputTokensMax, ANSWER_TOKENS_MIN), OUTPUT_TOKENS_MAX);
   return {
     family: family.name,
     passRate: rate,
-    messages: form(d, messages),
+    messages,
     texts: [],
     outputTokensMax: cap + (thinks ? Math.min(THINKING_TOKENS, model.contextLimit >> 1) : 0),
     stream: shape.stream,
-    sampling: samplingOf(shape.sampling, thinks),
+    sampling: { ...samplingOf(shape.sampling, thinks), ...(stop.length > 0 && { stop }) },
     isNew: true,
     answer: task.answer,
-    judge: ({ text }) => findMistake(task.check, prompt, text),
+    ...(json && askForJson(d, json, task)),
+    judge({ text }) {
+      const said = json === undefined ? text : readJsonAnswer(text);
+      return said === undefined ? "not a JSON object" : findMistake(task.check, prompt, said);
+    },
   };
 }
 
 /**
- * A question as a raw prompt, for a model whose users send such prompts. How often a chat model answers these is not
- * known in advance, so only families that other nodes pass are used, and the others' results come first.
+ * A question as a raw prompt or with an output format, for a model whose users send such requests. How often models
+ * answer these is not known in advance, so only families that other nodes pass are used, and the others' results come
+ * first.
  */
-function completionQuestion(
+function trialQuestion(
   d: RandomChoices,
   { model, shape, rateOf }: Pick<Wanted, "model" | "shape"> & { rateOf: NonNullable<ImitatedRequest["rateOf"]> },
 ): CanaryQuestion | undefined {
+  const isCompletion = shape.endpoint === "completion";
+  const trial = isCompletion ? "completed" : shape.format;
+  if (trial === null) return undefined;
+  const nameOf = ({ name }: QuestionFamily): string => `${name}, ${trial}`;
   const usable = QUESTION_FAMILIES.filter(
-    ({ name, rates }) =>
-      model.class !== "embed" && rates[model.class] !== null && rateOf(completed(name), RATE_MIN) >= RATE_MIN,
+    (family) =>
+      model.class !== "embed" && family.rates[model.class] !== null && rateOf(nameOf(family), RATE_MIN) >= RATE_MIN,
   );
   if (usable.length === 0) return undefined;
   const family = d.pick(usable);
-  const question = questionIn(d, { model, family, rate: RATE_MIN, shape }, asRawPrompt);
-  return {
-    ...question,
-    endpoint: "completion",
-    family: completed(family.name),
-    isTrial: true,
-    // After its answer, a model continues the text as it likes.
-    judge: (answer) => question.judge({ ...answer, text: answer.text.trimStart().split("\n", 1)[0] as string }),
-  };
+  const json = trial === "completed" ? undefined : drawJsonForm(d, trial);
+  const question = questionIn(d, { model, family, rate: RATE_MIN, shape }, json);
+  const asked: CanaryQuestion = { ...question, family: nameOf(family), isTrial: true };
+  return isCompletion ? completionOf(d, asked) : asked;
 }
 
-const completed = (family: string): string => `${family}, completed`;
+const completionOf = (d: RandomChoices, question: CanaryQuestion): CanaryQuestion => ({
+  ...question,
+  endpoint: "completion",
+  messages: asRawPrompt(d, question.messages),
+  // After its answer, a model continues the text as it likes.
+  judge: (answer) => question.judge({ ...answer, text: answer.text.trimStart().split("\n", 1)[0] as string }),
+});
 
 /** Joins the messages to one text that ends where the answer begins. */
 const asRawPrompt = (d: RandomChoices, messages: ChatMessage[]): ChatMessage[] => [
@@ -149,10 +160,16 @@ interface Conversation {
 /** The average number of characters per token in English. */
 const CHARS_PER_TOKEN = 4.6;
 
-function conversation(d: RandomChoices, family: QuestionFamily, tokens: number): Conversation {
+/** `form`: what to say about the form of the answer. */
+interface Phrasing {
+  tokens: number;
+  form: string;
+}
+
+function conversation(d: RandomChoices, family: QuestionFamily, { tokens, form }: Phrasing): Conversation {
   for (;;) {
     const task = family.draw(d);
-    const messages = phrase(d, task, tokens * CHARS_PER_TOKEN);
+    const messages = phrase(d, task, { chars: tokens * CHARS_PER_TOKEN, form });
     const prompt = messages.map(({ content }) => content).join("\n");
     // A random number in the material may equal the answer by chance; then the loop draws another question.
     if (!revealsAnswer(task.check, prompt)) return { messages, task, prompt };
@@ -160,10 +177,10 @@ function conversation(d: RandomChoices, family: QuestionFamily, tokens: number):
 }
 
 /** Puts the question and its material between small talk and notes. */
-function phrase(d: RandomChoices, task: QuestionTask, chars: number): ChatMessage[] {
+function phrase(d: RandomChoices, task: QuestionTask, { chars, form }: { chars: number; form: string }): ChatMessage[] {
   const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.writeSystemPrompt(d) }] : [];
   if (d.percent(25)) messages.push(...prose.writeEarlierTurns(d));
-  const asks = `${task.question} ${prose.pickAnswerOnlyInstruction(d, task.form)}`;
+  const asks = `${task.question} ${prose.pickAnswerOnlyInstruction(d, task.form)} ${form}`.trimEnd();
   const before: string[] = d.percent(35) ? [prose.writeGreeting(d)] : [];
   const pages: string[] = [];
   let left = chars - lengthOf([...messages.map(({ content }) => content), ...before, task.material, asks]);

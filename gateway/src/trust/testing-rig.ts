@@ -11,6 +11,7 @@ import { NO_OBSERVED_COUNTS, type ObservedNodeCounts } from "../fleet/node-recor
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { TokenMeter } from "../metering/token-meter.ts";
 import { questionFromCanary } from "./canary.ts";
+import type { RequestShape } from "./questions/request-shapes.ts";
 import type { QuarantineVerdict } from "./reliability.ts";
 import { watchNodes } from "./trust.ts";
 
@@ -73,7 +74,8 @@ export function openTrustRig({ automatic = true } = {}) {
     roster,
     quarantine: async (id, verdict) => void barred.push([id, verdict]),
     automatic,
-    draw: ({ canaries }) => {
+    draw: ({ canaries }, _which, like) => {
+      if (like?.shape !== undefined) rig.imitated.push(like.shape);
       const [first] = canaries ?? [];
       return first === undefined ? undefined : questionFromCanary(first);
     },
@@ -98,6 +100,8 @@ export function openTrustRig({ automatic = true } = {}) {
     /** The nodes that were quarantined. */
     barred,
     recorded,
+    /** The shapes of requests that canaries were to imitate. */
+    imitated: [] as RequestShape[],
     /** What the database has about the node and about its host before the node joins. */
     lastDay: {} as Partial<ObservedNodeCounts>,
     lastDayOfHost: {} as Partial<ObservedNodeCounts>,
@@ -106,7 +110,7 @@ export function openTrustRig({ automatic = true } = {}) {
     /** Connects a node that reports its state. */
     async join(id = "a"): Promise<FakeNode> {
       const node = new FakeNode(plane, { id, gatewayId: "gw1" });
-      node.report({ models: ["tiny-3b"], slots: 4 });
+      node.report({ models: ["tiny-3b"], slots: 4, json_schema: ["tiny-3b"] });
       await waitOneTurn();
       return node;
     },
@@ -126,7 +130,7 @@ export function openTrustRig({ automatic = true } = {}) {
       const before = jobs(node);
       for (let left = ms; left > 0 && jobs(node) === before; left -= 5000) {
         clock.advance(Math.min(left, 5000));
-        node.report({ models: ["tiny-3b"], slots: 4 });
+        node.report({ models: ["tiny-3b"], slots: 4, json_schema: ["tiny-3b"] });
         await waitOneTurn();
       }
     },

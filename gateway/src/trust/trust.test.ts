@@ -1,6 +1,7 @@
 /** A connected node is probed, and quarantined for wrong answers to canaries and for an impossible speed. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
+import type { Sampling } from "@tollgate/protocol/frames.ts";
 import { seededRandom, waitOneTurn } from "../base/testing.ts";
 import { FakeNode } from "../dispatch/testing.ts";
 import { openTrustRig, type TrustRig } from "./testing-rig.ts";
@@ -79,30 +80,36 @@ describe("trust in nodes", () => {
     assert.deepEqual(rig.barred, []);
   });
 
-  describe("statistics over answered requests", () => {
-    const measured = (nodeId: string, accountId: string, output: number, temperature?: number): void => {
-      const pace = { nodeId, ttftMs: 50, spanMs: 9_000, outputMs: 8_950 };
-      const result = {
-        end: "finished",
-        finish: "stop",
-        server: null,
-        attempts: 1,
-        queueMs: 1,
-        ttftMs: 50,
-        pace,
-      } as const;
-      const request = {
-        accountId,
-        endpoint: "chat",
-        stream: true,
-        outputTokensMax: 300,
-        sampling: { temperature },
-        formatted: false,
-        texts: 0,
-      } as const;
-      rig.dispatcher.measured("tiny-3b", result, { prompt: 40, output }, request);
-    };
+  const measured = (
+    nodeId: string,
+    accountId: string,
+    output: number,
+    { temperature, ...more }: Sampling & { formatted?: boolean; hasSchema?: boolean } = {},
+  ): void => {
+    const { formatted = false, hasSchema = false, stop } = more;
+    const pace = { nodeId, ttftMs: 50, spanMs: 9_000, outputMs: 8_950 };
+    const result = {
+      end: "finished",
+      finish: "stop",
+      server: null,
+      attempts: 1,
+      queueMs: 1,
+      ttftMs: 50,
+      pace,
+    } as const;
+    const request = {
+      accountId,
+      endpoint: "chat",
+      stream: true,
+      outputTokensMax: 300,
+      sampling: { temperature, stop },
+      ...{ formatted, hasSchema },
+      texts: 0,
+    } as const;
+    rig.dispatcher.measured("tiny-3b", result, { prompt: 40, output }, request);
+  };
 
+  describe("statistics over answered requests", () => {
     test("report a node whose answers differ in length, without quarantining it", async () => {
       for (const id of ["a", "b", "c", "d"]) {
         new FakeNode(rig.plane, { id, gatewayId: "gw1" }).report({ models: ["tiny-3b"], slots: 4, busy: 1 });
@@ -122,10 +129,32 @@ describe("trust in nodes", () => {
       rig.model.canaries = [];
       const node = await rig.join();
       await rig.answer(node, 1, "some words about it");
-      for (let i = 0; i < 64; i++) measured("a", "account", 50, 0.91);
+      for (let i = 0; i < 64; i++) measured("a", "account", 50, { temperature: 0.91 });
       await rig.pass(node, 6 * 60_000);
       assert.equal((await rig.answer(node, 2, "some words about it"))?.sampling.temperature, 0.91);
     });
+  });
+
+  describe("canaries", () => {
+    for (const [name, request, format] of [
+      ["no output format", {}, null],
+      ["any JSON object", { formatted: true }, "json_object"],
+      ["a JSON schema", { formatted: true, hasSchema: true }, "json_schema"],
+    ] as const)
+      test(`imitate the number of stop strings of requests, and ${name}, without the requests' text`, async () => {
+        const node = await rig.join();
+        await rig.answer(node, 1, "12");
+        for (let i = 0; i < 64; i++) measured("a", "account", 50, { ...request, stop: ["private", "words"] });
+        rig.imitated.length = 0;
+        // The probes before the next canary only measure speed.
+        for (let nth = 2; rig.imitated.length === 0; nth++) {
+          await rig.pass(node, 3_600_000);
+          await rig.answer(node, nth, "12");
+        }
+        const [shape] = rig.imitated;
+        assert.deepEqual([shape?.stops, shape?.format], [2, format]);
+        assert.doesNotMatch(JSON.stringify(shape), /private|words/);
+      });
   });
 
   test("stops a running probe when it is closed", async () => {

@@ -127,7 +127,9 @@ export function watchNodes(options: TrustOptions): Trust {
   const lengths = new AnswerLengthStatistics(options.random, peers);
   const noteAnswer = ({ nodeId, model, tokens }: MeasuredAnswer, request: AnsweredRequest): void => {
     const host = options.roster.find(nodeId)?.nodeRecord.hostAccountId;
-    shapes.note(model, { ...request, promptTokens: tokens.prompt });
+    const format = request.hasSchema ? "json_schema" : request.formatted ? "json_object" : null;
+    const stops = request.sampling.stop?.length ?? 0;
+    shapes.note(model, { ...request, promptTokens: tokens.prompt, stops, format });
     traffic.note(model, clock.monotonic());
     if (host === undefined || request.endpoint === "embedding") return;
     const answer = { ...request, nodeId, host, model, promptTokens: tokens.prompt, outputTokens: tokens.output };

@@ -1,10 +1,12 @@
 /**
- * The shapes of recent user requests: endpoint, lengths and sampling options, never text. Keeps the latest of each
+ * The shapes of recent user requests: endpoint, lengths, sampling options, whether there are stop strings and an output
+ * format. Never text. Keeps the latest of each
  * model, so that a canary can imitate one. Without enough traffic, shapes follow the distribution that is usual for
  * chat services.
  */
 import type { Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
 import type { Random } from "../../base/random.ts";
+import type { FormatType } from "./json-answers.ts";
 import { type RandomChoices, randomChoices } from "./random-choices.ts";
 
 export interface RequestShape {
@@ -13,6 +15,10 @@ export interface RequestShape {
   outputTokensMax: number;
   /** Without stop strings, because they are text. */
   sampling: Omit<Sampling, "stop">;
+  /** The number of stop strings. */
+  stops: number;
+  /** The type of the output format. The schema is text of the user, so it is not kept. Null: none. */
+  format: FormatType | null;
   stream: boolean;
   /** The number of texts of an embeddings request, otherwise 0. */
   texts: number;
@@ -34,10 +40,11 @@ export class RecentRequestShapes {
   }
 
   /** Adds a shape. When the list is full, it replaces a random one. */
-  note(model: string, { endpoint, promptTokens, outputTokensMax, sampling, stream, texts }: RequestShape): void {
+  note(model: string, { sampling, ...request }: RequestShape): void {
+    const { endpoint, promptTokens, outputTokensMax, stops, format, stream, texts } = request;
     const { temperature, top_p, presence_penalty, frequency_penalty, seed } = sampling;
     const numbers = { temperature, top_p, presence_penalty, frequency_penalty, seed };
-    const shape = { endpoint, promptTokens, outputTokensMax, sampling: numbers, stream, texts };
+    const shape = { endpoint, promptTokens, outputTokensMax, sampling: numbers, stops, format, stream, texts };
     const kept = this.#kept.get(model) ?? [];
     if (kept.length === 0) this.#kept.set(model, kept);
     if (kept.length < KEPT) kept.push(shape);
@@ -68,6 +75,8 @@ export function pickUsualRequestShape(d: RandomChoices): RequestShape {
     promptTokens: Math.min(TOKENS_MAX, Math.round(MEDIAN_TOKENS * Math.exp(SPREAD * d.normal()))),
     outputTokensMax: d.pick(CAPS),
     sampling: { temperature: d.pick(TEMPERATURES) },
+    stops: 0,
+    format: null,
     stream: d.percent(60),
     texts: d.pick(TEXTS),
   };

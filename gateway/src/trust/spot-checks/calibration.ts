@@ -124,9 +124,12 @@ export class Calibration {
     const readings = this.#ofOwnLength(bench, identity) ?? this.#others(ofAnyLength(bench), identity);
     if (readings.length < CALIBRATION_SCORES_MIN) return undefined;
     const isLikelihood = bench.method === "text" || bench.method === "next";
+    const isTextComparison = bench.method === "words" || bench.method === "meaning";
     // A high likelihood is suspicious: it comes from a loop or a sampler at low temperature. A high similarity is not.
     return JUDGED_FIGURES.map(({ of, side }) =>
-      of === "mean" && side === "high" && !isLikelihood ? 1 : tailProbability(readings, { of, side, value: score[of] }),
+      of === "mean" && side === "high" && !isLikelihood
+        ? 1
+        : tailProbability(readings, { of, side, value: score[of], byRankAlone: isTextComparison }),
     );
   }
 
@@ -202,10 +205,13 @@ const keyOf = ({ model, method, class: kind }: ComparableScoreGroup): string => 
  * So the bound then also falls, with the square of the distance between `value` and the worst score. The unit is the
  * distance between the worst score and the median. This is cautious: a tail that falls so slowly has infinite variance,
  * but a mean of clipped logarithms has a finite one.
+ *
+ * Compared texts are judged by rank alone: in the sample nearly all may be equal, and an honest node whose engine words
+ * some answers in another way would seem to be far outside.
  */
 function tailProbability(
   readings: readonly ScoreWithNodeOwner[],
-  { of, side, value }: { of: keyof Score; side: "low" | "high"; value: number },
+  { of, side, value, byRankAlone }: { of: keyof Score; side: "low" | "high"; value: number; byRankAlone: boolean },
 ): number {
   const n = readings.length;
   const sign = side === "low" ? 1 : -1;
@@ -213,7 +219,7 @@ function tailProbability(
   for (let i = 0; i < n; i++) if (sign * (readings[i] as ScoreWithNodeOwner).score[of] <= sign * value) asBad += 1;
   const p = (1 + asBad) / (n + 1);
   const bound = Math.min(1, p + 2 * Math.sqrt(p / n) + 3 / n);
-  if (asBad > 0) return bound;
+  if (asBad > 0 || byRankAlone) return bound;
   const sorted = readings.map(({ score }) => sign * score[of]).sort((a, b) => a - b);
   const [lowest, median] = [sorted[0] as number, sorted[n >> 1] as number];
   const unit = Math.max(median - lowest, UNIT_MIN);

@@ -47,7 +47,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     });
 
     const untilBarred = async (cheat: RosterNode, text: string): Promise<void> => {
-      for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, text);
+      for (let i = 0; i < 24 && rig.barred.length === 0; i++) await rig.check(cheat, text);
     };
 
     test("is compared with another node's answer, so that a node that cuts answers short is quarantined", async () => {
@@ -78,6 +78,14 @@ describe("spot checks of hosts who know how the checks work", () => {
       await rig.check(rig.nodes[0] as RosterNode, "Yes.", { outputTokensMax: 1 });
       const { rows } = await db.pool.query("select method, class from spot_check");
       assert.deepEqual(rows, [{ method: "text", class: "greedy-brief" }]);
+    });
+
+    test("does not lead to a quarantine if the node's engine words one answer in five unlike all other engines", async () => {
+      for (const node of rig.nodes) rig.answers.set(node.id, () => "The box is red.");
+      for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, "The box is red.");
+      const [node] = rig.nodes as [RosterNode];
+      for (let i = 0; i < 100; i++) await rig.check(node, i % 5 === 0 ? "Crimson!" : "The box is red.");
+      assert.deepEqual(rig.barred, []);
     });
 
     test("does not lead to a quarantine if every node answers the prompt differently", async () => {

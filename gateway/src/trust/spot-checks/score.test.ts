@@ -83,6 +83,19 @@ describe("calibration by the scores of honest answers", () => {
     const low = calibration.judge(BENCH, reading("poison", -9))?.[0] as number;
     assert.ok(low < 1e-3, `${low}`);
   });
+  for (const method of ["words", "meaning"] as const)
+    test(`rates a difference in ${method} that no compared answers had as no rarer than one in the number of comparisons`, () => {
+      const calibration = new Calibration();
+      const bench = { model: "m", method, class: "greedy" };
+      const compared = (identity: string, likeness: number, lengths: number) => ({
+        identity,
+        score: { mean: likeness, opening: likeness, tail: lengths, tokens: 6 },
+      });
+      for (let i = 0; i < 400; i++) calibration.add(bench, compared(`host ${i % 8}`, 1, 0));
+      const judged = calibration.judge(bench, compared("x", 0, 2)) ?? [];
+      assert.equal(judged.length, 4);
+      for (const p of judged) assert.ok(p >= 1 / 400, `${p}`);
+    });
   describe("for answers whose length the node can choose", () => {
     const SHORT = { ...BENCH, class: "warm-short" };
     const isUsual = (calibration: Calibration, mean: number): boolean =>
