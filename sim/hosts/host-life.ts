@@ -19,7 +19,6 @@ import {
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import {
   createSeededRandom,
-  type SimulatedServer,
   simulateLogprobs,
   type UniformRandom,
 } from "../../gateway/src/trust/spot-checks/testing.ts";
@@ -28,7 +27,14 @@ import {
   decideNextStep,
   type VerifierOpinion,
 } from "../../gateway/src/trust/spot-checks/verdict.ts";
-import { drawHonestAction, HONEST_SCORE_NOISE, type HostAction, type Strategy } from "./strategies.ts";
+import { type ShortAnswers, simulateComparison } from "./comparisons.ts";
+import {
+  drawHonestAction,
+  HONEST_SCORE_NOISE,
+  type HostAction,
+  type ServedAnswer,
+  type Strategy,
+} from "./strategies.ts";
 
 /** The default of SPOT_CHECK_FALSE_ALARMS. */
 const FALSE_ALARMS = 1e-4;
@@ -39,6 +45,7 @@ const JOB_MS = 3_000;
 const TEMPERATURES = [0, 0.3, 0.7, 1];
 const LENGTHS = [12, 24, 50, 120];
 const CALIBRATED_BY = 6_000;
+const CALIBRATED_BY_SHORT = 2_000;
 const OPENING = 16;
 
 export interface HostResult {
@@ -69,6 +76,12 @@ export function calibrateSpotChecks(seed: number): Calibration {
     const score = scoreLogprobs(simulateLogprobs({ ...asked, noise: 0.02, ...served }, roll));
     if (score !== undefined) calibration.add(benchOf(asked), { identity: `host ${i % 6}`, score });
   }
+  const short = createSeededRandom(seed + 1);
+  for (let i = 0; i < CALIBRATED_BY_SHORT; i++)
+    calibration.add(benchOf(ask(short), "usual"), {
+      identity: `host ${i % 6}`,
+      score: simulateComparison("usual", short),
+    });
   return calibration;
 }
 
@@ -174,8 +187,10 @@ function check(
   const drawn = isDrawnForCheck({ answers, suspected: isSuspected(test), dueAt }, { now, roll: roll() });
   if (!drawn) return undefined;
   identity.dueAt = drawNextCheckTimeMs(now, roll());
-  const bench = benchOf(asked);
-  const score = scoreLogprobs(logprobsOf(act.served, asked, roll));
+  const { short } = act.served;
+  const bench = benchOf(asked, short);
+  const score =
+    short === undefined ? scoreLogprobs(logprobsOf(act.served, asked, roll)) : simulateComparison(short, roll);
   const verifier = (): VerifierOpinion => {
     life.checks += 1;
     life.tokensChecked += asked.tokens;
@@ -189,7 +204,7 @@ function check(
   const third = decideNextStep({ first, suspected }) === "third" ? verifier() : undefined;
   const control =
     decideNextStep({ first, suspected, ...(third && { third }) }) === "control"
-      ? controlOf(bench, asked, roll, calibration)
+      ? controlOf(bench, { asked, short }, roll, calibration)
       : undefined;
   const { factors, verdict } = decideCheckVerdict({ first, suspected, third: third ?? null, control: control ?? null });
   identity.test = addCheck(test, { at: now, factors, confirmedBad: verdict === "bad" });
@@ -208,20 +223,13 @@ interface Asked {
 const pick = <T>(of: readonly T[], roll: UniformRandom): T => of[Math.floor(roll() * of.length)] as T;
 const ask = (roll: UniformRandom): Asked => ({ temperature: pick(TEMPERATURES, roll), tokens: pick(LENGTHS, roll) });
 
-const benchOf = ({ temperature, tokens }: Asked): ComparableScoreGroup => ({
-  model: "m",
-  method: "text",
-  class: chooseScoreClass(
-    { sampling: { temperature }, formatted: false, outputTokens: tokens, outputTokensMax: 200 },
-    "text",
-  ),
-});
+function benchOf({ temperature, tokens }: Asked, short?: ShortAnswers): ComparableScoreGroup {
+  const method = short === undefined ? "text" : "words";
+  const answered = { sampling: { temperature }, formatted: false, outputTokens: tokens, outputTokensMax: 200 };
+  return { model: "m", method, class: chooseScoreClass(answered, method) };
+}
 
-function logprobsOf(
-  { cached = false, ...served }: Partial<SimulatedServer> & { cached?: boolean },
-  asked: Asked,
-  roll: UniformRandom,
-): number[] {
+function logprobsOf({ cached = false, ...served }: ServedAnswer, asked: Asked, roll: UniformRandom): number[] {
   const own = { ...asked, noise: pick(HONEST_SCORE_NOISE, roll), ...served };
   if (!cached) return simulateLogprobs(own, roll);
   // A fluent answer to another prompt, of which only the beginning is unlikely.
@@ -232,11 +240,14 @@ function logprobsOf(
 /** Returns the score of an honest node's answer to the same request, for comparison. */
 function controlOf(
   bench: ComparableScoreGroup,
-  asked: Asked,
+  { asked, short }: { asked: Asked; short: ShortAnswers | undefined },
   roll: UniformRandom,
   calibration: Calibration,
 ): VerifierOpinion {
-  const score = scoreLogprobs(simulateLogprobs({ ...asked, noise: 0.05 }, roll));
+  const score =
+    short === undefined
+      ? scoreLogprobs(simulateLogprobs({ ...asked, noise: 0.05 }, roll))
+      : simulateComparison("usual", roll);
   const judged = score && calibration.judge(bench, { identity: "another", score });
   return { factors: judged && computeEvidenceFactors(judged), reference: false };
 }

@@ -5,19 +5,24 @@
  */
 import type { SimulatedServer, UniformRandom } from "../../gateway/src/trust/spot-checks/testing.ts";
 
+import type { ShortAnswers } from "./comparisons.ts";
+
 const HONEST_COST = 0.4;
 /** The noise in scores of honest machines, which differ in hardware and in builds of the same quantisation. */
 export const HONEST_SCORE_NOISE = [0.02, 0.05, 0.1, 0.15];
 
 export type HostAction =
   /** The node completes the job. `served` describes how it produced the answer. */
-  | { does: "answer"; served: Partial<SimulatedServer> & { cached?: boolean }; cost: number }
+  | { does: "answer"; served: ServedAnswer; cost: number }
   /** The node ends the job after some output: it falls silent, reports a failure, or closes its connection. */
   | { does: "stall" | "fail" | "disconnect"; cost: number }
   /** The node sends a word every `wordEveryMs`, until the client leaves. */
   | { does: "crawl"; wordEveryMs: number; cost: number }
   /** The node reports that it is busy. */
   | { does: "decline"; cost: number };
+
+/** `short`: the answer is too short to score, and is compared with another node's. */
+export type ServedAnswer = Partial<SimulatedServer> & { cached?: boolean; short?: ShortAnswers };
 
 interface Moment {
   /** The number of answers that this identity of the host has given. */
@@ -59,7 +64,16 @@ export const STRATEGIES: Strategy[] = [
     honest: true,
     act: () => honestly(Math.max(...HONEST_SCORE_NOISE)),
   },
+  {
+    name: "honest, short answers, the only engine of its kind",
+    honest: true,
+    act: () => ({ does: "answer", served: { short: "other engine" }, cost: HONEST_COST }),
+  },
   { name: "junk from the start", act: () => junk },
+  {
+    name: "one word as every short answer",
+    act: () => ({ does: "answer", served: { short: "one word" }, cost: 0 }),
+  },
   { name: "a loop of words", act: () => ({ does: "answer", served: { text: "loop" }, cost: 0 }) },
   { name: "a smaller model", act: () => smaller },
   {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { UnpaidJobResult } from "../inference/unpaid-job.ts";
 import { openCanaryRecords } from "./canary-records.ts";
-import { book, ProbesRig, rightAnswer } from "./probes-testing-rig.ts";
 import type { QuarantineVerdict } from "./reliability.ts";
+import { book, ProbesRig, rightAnswer } from "./testing-probes.ts";
 
 describe("probes", () => {
   let rig: ProbesRig;

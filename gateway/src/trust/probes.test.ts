@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { UnpaidJob } from "../inference/unpaid-job.ts";
-import { ProbesRig, PUBLISHED, promptOf, rightAnswer } from "./probes-testing-rig.ts";
+import { ProbesRig, PUBLISHED, promptOf, rightAnswer } from "./testing-probes.ts";
 
 describe("probes", () => {
   let rig: ProbesRig;

@@ -61,7 +61,7 @@ export async function requestVerification(
   subject: CheckedAnswer,
 ): Promise<VerifierResult | undefined> {
   const kind = verifier.scores[subject.model.id];
-  return kind === undefined || "input" in subject.body || isBrief(subject)
+  return kind === undefined || isCompared(subject)
     ? answerAndCompare(jobs, verifier, subject)
     : score(jobs, verifier, subject, kind);
 }
@@ -73,6 +73,9 @@ export async function requestVerification(
  */
 const isBrief = ({ completionTokens, outputTokensMax, body }: CheckedAnswer): boolean =>
   !("input" in body) && completionTokens < Math.min(SCORED_TOKENS_MIN, outputTokensMax);
+
+/** Whether the answer is compared with another node's, even if the verifier can score. */
+export const isCompared = (subject: CheckedAnswer): boolean => "input" in subject.body || isBrief(subject);
 
 async function score(
   { gateway, newId, roll, signal }: CheckJobContext,

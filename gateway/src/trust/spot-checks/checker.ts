@@ -13,7 +13,7 @@ import type {
   RequestPathDependencies,
 } from "../../inference/request-path-dependencies.ts";
 import { Calibration, type ComparableScoreGroup } from "./calibration.ts";
-import type { CheckedAnswer, CheckJobContext, VerifierResult } from "./check-jobs.ts";
+import { type CheckedAnswer, type CheckJobContext, isCompared, type VerifierResult } from "./check-jobs.ts";
 import { type CheckCounts, CheckRecorder, type QuarantineOptions } from "./check-recorder.ts";
 import { selectCheckedPart } from "./checked-answer.ts";
 import { isDrawnForCheck } from "./sampling.ts";
@@ -142,7 +142,7 @@ class Checker implements SpotChecks {
   async #check(node: RosterNode, drawn: CheckedAnswer): Promise<void> {
     const { clock, newId } = this.#options;
     const subject = await this.#counted(drawn);
-    const verifier = this.#verifiers.pick(subject.model.id, [node]);
+    const verifier = this.#verifiers.pick(subject.model.id, [node], { compares: isCompared(subject) });
     if (verifier === undefined) return this.#drop();
     const over = new AbortController();
     const stopTimer = clock.after(CHECK_MS_MAX, () => over.abort());
@@ -192,7 +192,9 @@ class Checker implements SpotChecks {
     const { node, verifier, third, subject } = run;
     let fourth: VerifierOpinion | undefined;
     if (third !== undefined && contradict(opinions.first, opinions.third)) {
-      const by = this.#verifiers.pick(subject.model.id, [node, verifier, third], { referencesFirst: true });
+      const by = this.#verifiers.pick(subject.model.id, [node, verifier, third], {
+        ...{ referencesFirst: true, compares: isCompared(subject) },
+      });
       const said = by && (await this.#queries.ask(run, by, subject));
       fourth = by && said && this.#queries.opinion(run, by, said);
     }

@@ -88,6 +88,16 @@ describe("spot checks of hosts who know how the checks work", () => {
       assert.deepEqual(rig.barred, []);
     });
 
+    test("is compared by nodes of every engine, so that the sample has answers of all engines", async () => {
+      const [node] = rig.nodes as [RosterNode];
+      // Five other hosts can score, which is enough for both verifiers of an answer that is scored.
+      const [other, ...more] = [await rig.openNode(), await rig.openNode(), await rig.openNode()];
+      other.scores = {};
+      rig.nodes.push(other, ...more);
+      for (let i = 0; i < 24; i++) await rig.check(node, "Yes.");
+      assert.ok(rig.asked.includes(other.id));
+    });
+
     test("does not lead to a quarantine if every node answers the prompt differently", async () => {
       await calibrateBrief();
       const [node, ...others] = rig.nodes as RosterNode[];

@@ -9,6 +9,7 @@ import {
   type CheckedAnswer,
   type CheckJobContext,
   compareNodeAnswers,
+  isCompared,
   requestSecondAnswer,
   requestVerification,
   type VerifierResult,
@@ -63,7 +64,7 @@ export class VerifierQueries {
   /** Has a node of a third identity score the same answer. */
   async third(run: Run): Promise<VerifierOpinion | null> {
     const third = this.#options.verifiers.pick(run.subject.model.id, [run.node, run.verifier], {
-      referencesFirst: true,
+      ...{ referencesFirst: true, compares: isCompared(run.subject) },
     });
     if (third === undefined) return null;
     run.third = third;

@@ -36,9 +36,14 @@ export class Verifiers {
    * Picks a free node in good standing, or one of the operator's own, that has no owner in common with these nodes.
    * Draws a host, and then one of its nodes, among the hosts with the best scoring method. If these hosts are few, some
    * draws include other hosts. Otherwise one host could verify nearly everything, and approve all answers of a friend's
-   * node.
+   * node. If the answer is compared (`compares`), every engine is as good: the sample must have the answers of all
+   * engines, because each words some answers in its own way.
    */
-  pick(model: string, others: readonly RosterNode[], { referencesFirst = false } = {}): RosterNode | undefined {
+  pick(
+    model: string,
+    others: readonly RosterNode[],
+    { referencesFirst = false, compares = false } = {},
+  ): RosterNode | undefined {
     const { roster, references } = this.#options;
     const able = roster
       .nodes()
@@ -52,6 +57,7 @@ export class Verifiers {
       );
     const own = able.filter(({ nodeRecord }) => references.has(nodeRecord.hostAccountId));
     const asked = referencesFirst && own.length > 0 ? own : able;
+    if (compares) return this.#any(this.#any(hostsOf(asked)) ?? []);
     const methods = ["text", "next", undefined]
       .map((kind) => hostsOf(asked.filter(({ scores }) => scores[model] === kind)))
       .filter((hosts) => hosts.length > 0);

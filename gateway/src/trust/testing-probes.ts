@@ -17,7 +17,7 @@ import type { QuarantineVerdict } from "./reliability.ts";
 import { answerPublishedCanary, RecordedCanaries } from "./testing.ts";
 import { TrafficRates } from "./traffic-rates.ts";
 
-export const random = seededRandom(1);
+const random = seededRandom(1);
 export const book = new RecordedCanaries();
 export const promptOf = ({ messages, texts }: UnpaidJob): string => messages.at(-1)?.content ?? texts[0] ?? "";
 /** Returns an honest model's answer. Undefined: any answer is accepted. */
