@@ -76,7 +76,7 @@ async function openRunningCheck({ page, checkFit }: TourContext): Promise<void> 
   const { promise: isOver, resolve: ends } = Promise.withResolvers<void>();
   await page.route("**/console/api/operator/ledger/check", (route) => isOver.then(() => route.continue()));
   await page.goto("/console/operator/ledger");
-  await page.getByRole("status").getByText("Checking the ledger").waitFor();
+  await page.getByText("This reads every record.").waitFor();
   await checkFit("the ledger page during a check");
   ends();
   await page.getByRole("status").getByText("The ledger balances").waitFor();
