@@ -26,7 +26,12 @@ export function LedgerPage() {
         }
       />
       <PageSections>
-        <div role="status" className="empty:hidden" data-loading={isFirstLoad(check) ? "" : undefined}>
+        <div role="status" className="empty:hidden">
+          {isFirstLoad(check) && (
+            <Notice tone="neutral" title="Checking the ledger">
+              <p className="text-ink-soft">This reads every record. With a large ledger it takes minutes.</p>
+            </Notice>
+          )}
           {check.data !== undefined && <Verdict result={check.data} />}
         </div>
         <Card flush>
