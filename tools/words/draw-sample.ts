@@ -16,7 +16,7 @@ const DRAWN = { sentences: 40, messages: 40, titles: 70, comments: 40, names: 40
 const SOURCES = ["{api,gateway,host,protocol,terminal}/src/**/*.ts", "console/src/**/*.{ts,tsx}"];
 /** Files whose texts are not shown to users: tests, and texts that only models and nodes read. */
 const ELSEWHERE =
-  /\.test\.tsx?$|\/testing(\/|[-.])|\/fixtures\/|^gateway\/src\/(trust\/(questions|made-up)|metering\/chat-templates|plane\/hub|site\/reference)|^host\/src\/engines\/([\w-]+-check|script|scripted)\.ts$|(samples|sample-answers|sample-requests-and-answers|code-samples)\.ts$/;
+  /\.test\.tsx?$|\/testing(\/|[-.])|\/fixtures\/|^gateway\/src\/(trust\/(questions|made-up)|metering\/chat-templates|plane\/hub|site\/reference)|^host\/src\/engines\/([\w-]+-check|script|scripted)\.ts$|(samples|sample-responses|sample-requests-and-responses|code-samples)\.ts$/;
 /**
  * Returns whether a text counts as a message to users. In the API's declarations only errors are messages; in the
  * console only sentences count, because its other texts are labels.
