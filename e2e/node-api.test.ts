@@ -7,10 +7,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { BuilderAccount } from "@tollgate/stage/builder-and-host-accounts.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/builder-requests.ts";
-import { waitPastMidnight } from "@tollgate/stage/calendar-periods.ts";
 import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { type InProcessStage, openStage, type StageNode } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
+import { waitPastMidnight } from "@tollgate/stage/within-one-minute-or-day.ts";
 import { writeCatalogue } from "@tollgate/stage/write-catalogue.ts";
 
 const MODEL = "tiny-3b";

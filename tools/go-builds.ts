@@ -83,9 +83,9 @@ export const buildFromModifiedSources =
   };
 
 /**
- * Returns a build step that also uses a modified copy, with every module pinned by the go.mod and go.sum in `pins`, for
- * modules that Go's checksum database does not contain. A missing or different hash ends the build. The step returns
- * the reason if it fails.
+ * Returns a build step for a program that uses a modified copy of a module. Go's checksum database does not contain such
+ * a copy, so the go.mod and go.sum in `pins` fix every module's version and hash; a missing or different hash ends the
+ * build. The step returns the reason if it fails.
  */
 export const createPinnedGoBuild =
   (

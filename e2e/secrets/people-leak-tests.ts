@@ -51,7 +51,7 @@ export function testPeople(open: () => SecretsPlatform, people: People): void {
     rig.cookiesOf(people.person, "after the reset");
   });
 
-  test("a script gets a session that a person confirms", async () => {
+  test("a script signs in with a code that a person confirms", async () => {
     const begun = await rig.clientFor("script").ask("POST", "auth/scripts", { name: "a script", access: "write" });
     const { token, code } = begun.body as { token: string; code: string };
     keepResponse("the script's token", token, begun);

@@ -79,14 +79,14 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "output costs the price of the prompt",
     file: `${LEDGER}request-costs.ts`,
-    find: "cost(tokens.prompt, prices.in) + cost(tokens.output, prices.out)",
-    replace: "cost(tokens.prompt, prices.in) + cost(tokens.output, prices.in)",
+    find: "computeCost(tokens.prompt, prices.in) + computeCost(tokens.output, prices.out)",
+    replace: "computeCost(tokens.prompt, prices.in) + computeCost(tokens.output, prices.in)",
   },
   {
     name: "the hold has no room for output",
     file: `${LEDGER}request-costs.ts`,
-    find: "pico(cost(tokens.prompt, prices.in) + cost(tokens.outputMax, prices.out))",
-    replace: "pico(cost(tokens.prompt, prices.in))",
+    find: "pico(computeCost(tokens.prompt, prices.in) + computeCost(tokens.outputMax, prices.out))",
+    replace: "pico(computeCost(tokens.prompt, prices.in))",
   },
   {
     name: "another node is tried after output reached the client",

@@ -15,7 +15,7 @@ import { PAYOUT_METHODS_MIGRATION } from "./payout-methods.ts";
 import { type Actor, lockAccountIfOwner, MEMBERS_SQL } from "./team-rows.ts";
 
 /** The migration that adds the last of the tables and columns used here. */
-export const ACCOUNT_DELETION_MIGRATION = PAYOUT_METHODS_MIGRATION;
+export const ACCOUNT_DELETION_NEEDS_MIGRATION = PAYOUT_METHODS_MIGRATION;
 /** How long a checkout page of the payment provider can be paid, in hours. */
 const CHECKOUT_HOURS = 24;
 const BATCH_ROWS = 1000;

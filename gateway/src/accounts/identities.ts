@@ -9,7 +9,7 @@ import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { AccountKind } from "../base/stored-enumerations.ts";
 import { inTransaction } from "../db/pool.ts";
-import { ACCOUNT_DELETION_MIGRATION, type AccountDeletion, openAccountDeletion } from "./account-deletion.ts";
+import { ACCOUNT_DELETION_NEEDS_MIGRATION, type AccountDeletion, openAccountDeletion } from "./account-deletion.ts";
 import { openAccountEmailSender, type PayoutMethodChange } from "./account-emails.ts";
 import { addOwner, findMemberships, insertAccount, type Membership } from "./accounts.ts";
 import { openAttemptLimits } from "./attempt-limits.ts";
@@ -243,7 +243,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await scripts.sweep();
       await invitations.sweep();
       await team.sweep();
-      if (schemaNumber() >= ACCOUNT_DELETION_MIGRATION) await deletion.sweep();
+      if (schemaNumber() >= ACCOUNT_DELETION_NEEDS_MIGRATION) await deletion.sweep();
       await attempts.sweep();
       // Only gateways that already use the new secret re-encrypt. They have the previous one as `oldSecret`.
       if (oldSecret !== undefined) await kept.sweep();

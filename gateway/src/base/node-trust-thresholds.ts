@@ -124,7 +124,7 @@ export const SILENT_NODES_PER_REQUEST_MAX = 2;
  * their connection to the same server at the same time.
  */
 export const SERVER_LOSS_WITNESSES_MIN = 2;
-export const SERVER_LOSS_WITNESS_WINDOW_MS = 5_000;
+export const SIMULTANEOUS_SERVER_LOSS_WINDOW_MS = 5_000;
 
 /**
  * How long reports of progress in reading the prompt keep an attempt alive, in total over all attempts of a request.

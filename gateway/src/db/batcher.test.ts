@@ -215,7 +215,7 @@ test("the batcher undoes an operation that the database executed after the calle
   assert.deepEqual(undone, ["a1"]);
 });
 
-test("the batcher runs operations of locked accounts separately, for at most two accounts at a time", async () => {
+test("the batcher runs operations separately from its batches if another transaction has locked their account, for at most two accounts at a time", async () => {
   const { batcher, aside, last } = open({ locked: new Set(["a", "b", "c"]) });
   const asked = ["a1", "b1", "c1"].map((op) => batcher.add(op));
   await turn();

@@ -3,7 +3,7 @@
  * enough, nor is a connection that it could have opened and closed itself. Nodes of other established hosts must have
  * lost the same server at the same time. Pure functions; times are monotonic milliseconds.
  */
-import { SERVER_LOSS_WITNESS_WINDOW_MS, SERVER_LOSS_WITNESSES_MIN } from "../base/node-trust-thresholds.ts";
+import { SERVER_LOSS_WITNESSES_MIN, SIMULTANEOUS_SERVER_LOSS_WINDOW_MS } from "../base/node-trust-thresholds.ts";
 
 /** How long lost servers are remembered. */
 const KEPT_MS = 60_000;
@@ -37,7 +37,7 @@ export class PlaneServerLossEvidence {
     const known = new Set(owners);
     let witnesses = 0;
     for (const hit of this.#hits) {
-      if (hit.server !== server || Math.abs(hit.at - at) >= SERVER_LOSS_WITNESS_WINDOW_MS) continue;
+      if (hit.server !== server || Math.abs(hit.at - at) >= SIMULTANEOUS_SERVER_LOSS_WINDOW_MS) continue;
       if (hit.owners.some((owner) => known.has(owner))) continue;
       witnesses += 1;
       for (const owner of hit.owners) known.add(owner);

@@ -1,4 +1,7 @@
-/** A closed month (one whose request records were dropped) stays provable, and lists end at its boundary. */
+/**
+ * After a month is closed (its request records are dropped), the ledger check still proves its sums, and lists of requests
+ * end where the closed month ends.
+ */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -210,7 +210,7 @@ describe("a key's budget", () => {
     assert.deepEqual([day_spent, day_held], [0n, HOLD], "today's room is as it was");
   });
 
-  test("limits a late settlement of the day before to the amount left that day", async () => {
+  test("limits a late settlement of yesterday's request to the amount left that day", async () => {
     const key = await openKey({ budgetDay: pico(HOLD) });
     const yesterday = systemClock.now() - DAY_MS;
     await ledger.hold(holdBy(key));

@@ -4,7 +4,7 @@ import { readBytePlanes, sharedUint8 } from "./tokenizer-asset.ts";
 /** All code points from here on have class 0. */
 export const CLASSIFIED_CODE_POINTS_END = 0x40000;
 
-/** The classes of the byte-level BPE pattern, in the low three bits. */
+/** The class of a character (letter, digit, space …) in the pattern that splits text before byte-level BPE: the low three bits of its entry. */
 export const OTHER_CLASS = 0;
 export const LETTER_CLASS = 1;
 export const NUMBER_CLASS = 2;

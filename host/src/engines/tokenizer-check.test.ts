@@ -51,7 +51,7 @@ test("reports a match for each model's own tokenizer, and a difference for all o
   }
 });
 
-test("reports a difference for stubs that count words, and for this repository's demo model", async (t) => {
+test("reports that an engine counts tokens differently from the model's tokenizer, as stubs that count words and the demo model do", async (t) => {
   for (const [stub, profile] of [
     [createLlamaServerStub, llamaServerProfile],
     [createVllmStub, vllmProfile],

@@ -30,7 +30,10 @@ export interface SettingsComparison {
   differences: SettingDifference[];
   /** Settings for which this gateway still has the previous value. */
   behind: SharedSettingName[];
-  /** What the comparison changed, for the log. */
+  /**
+   * The recorded settings that the comparison wrote, for the log. `recorded`: for the first time. `began`, `finished`: a
+   * change that old and new gateways overlap in. `made`: changed at once.
+   */
   changes: { setting: SharedSettingName; change: "recorded" | "began" | "finished" | "made" }[];
 }
 

@@ -81,7 +81,7 @@ export class BpeCounter {
 
   /**
    * Returns the number of tokens as the model's tokenizer reads the text, including special tokens. `payer`: the
-   * account that pays.
+   * account whose cached counts are used. Counting stops above `limit`.
    */
   count(text: string, limit = Number.POSITIVE_INFINITY, payer?: string): number {
     let tokens = 0;

@@ -166,7 +166,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it hears", () => heard.length === 1);
     });
 
-    test("fails if the server does not accept its keys, with an error that names the refusing side", async (t) => {
+    test("fails if the NATS server refuses the gateway's keys, with an error that says so", async (t) => {
       const { seed } = createKey("account", systemRandom());
       await assert.rejects(openTestPlane(t, server, { accountSeed: seed }), (error: Error) => {
         assert.ok(error instanceof NatsSetupError);

@@ -114,7 +114,7 @@ describe("status 200", () => {
     assert.deepEqual(renamed.body.spend_this_month, { requests: 2, charge_micro: "9830.400002" });
   });
 
-  test("keeps a key's options labels and reasoning_content off by default; both can be enabled at creation or later", async () => {
+  test("keeps the two options `labels` and `reasoning_content` of a key off by default; each can be enabled at creation or later", async () => {
     const shown = ({ labels, reasoning_content }: Record<string, unknown>) => [labels, reasoning_content];
     const made = await owner.browser.send("POST", URL, { body: { name: "made", labels: true } });
     assert.deepEqual([made.status, shown(made.body)], [201, [true, false]]);

@@ -183,6 +183,6 @@ describe("tests of every response of the node API", () => {
   });
 });
 
-test("the tests above received every declared error, except internal errors and full memory", () => {
+test("the tests of this file receive every declared error, except those for internal errors and a full memory", () => {
   assert.deepEqual(coverage.unmet(), []);
 });

@@ -39,7 +39,7 @@ const endpoints: Record<Endpoint["schema"], Endpoint> = {
   quote: priceQuoteEndpoint,
 };
 const utf8 = new TextEncoder();
-/** The models from the latest order: as received, to detect changes, and as a map. */
+/** The model catalogue of the latest message to this worker: as received, to detect changes, and as a map. */
 let catalogue = { models: "[]", active: deserializeModels("[]") };
 
 port.on("message", async ({ pieces, order }: ReadBodyJob) => {

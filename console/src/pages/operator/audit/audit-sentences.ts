@@ -7,12 +7,12 @@ type Details = Record<string, unknown>;
 interface Words {
   /** The action's name in lists. */
   name: string;
-  /** `did`: past tense, such as "granted $5.00 to", before the subject. `todo`: the infinitive, "grant $5.00 to". */
+  /** `did`: past tense, such as "granted $5.00 to", before the name of what was changed. `todo`: the infinitive, "grant $5.00 to". */
   did: (details: Details) => string;
   todo: (details: Details) => string;
-  /** The text after the subject. */
+  /** The text after the name of what was changed, such as "until May 3". */
   after?: string;
-  /** Omits the subject, because the text already names it. */
+  /** Omits that name, because the text already contains it. */
   alone?: boolean;
   /** Names of details that the text already contains. */
   told?: string[];

@@ -1,7 +1,7 @@
 /** Tests the helper for tests that must not cross a calendar minute or day. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runWithinOneMinuteOrDay } from "./calendar-periods.ts";
+import { runWithinOneMinuteOrDay } from "./within-one-minute-or-day.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
