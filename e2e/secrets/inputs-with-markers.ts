@@ -43,7 +43,7 @@ export const LEAK_MARKER_HEADERS = [
   "x-anything",
 ];
 
-export const LEAK_MARKER_PATH_PREFIXES = [
+export const URL_PREFIXES_FOR_LEAK_MARKERS = [
   "/",
   "/v1/",
   "/v1/models/",

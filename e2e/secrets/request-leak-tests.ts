@@ -11,8 +11,8 @@ import {
   CHAT_REQUESTS_WITH_WRONG_FIELD,
   invalidHttpRequests,
   LEAK_MARKER_HEADERS,
-  LEAK_MARKER_PATH_PREFIXES,
   sendRawHttp,
+  URL_PREFIXES_FOR_LEAK_MARKERS,
 } from "./inputs-with-markers.ts";
 import {
   CHAT_PATH,
@@ -107,7 +107,7 @@ export function testRequests(open: () => SecretsPlatform, people: People): void 
     rig.answers.push({ what: "webhook", answer: { status: 400, text: await response.text(), body: {} } });
   });
 
-  test("prompts and outputs pass through every endpoint, short and long, streamed and plain", async () => {
+  test("marked prompts and outputs reach every endpoint, short and long, streamed and plain", async () => {
     for (const stream of [false, true]) {
       const roles = ["system", "developer", "assistant", "tool", "function"];
       const others = roles.map((role) => ({ role, content: makeLeakMarker(`a ${role} message`) }));
@@ -245,7 +245,7 @@ export function testRequests(open: () => SecretsPlatform, people: People): void 
           await rig.call(path, { headers: { authorization: `${scheme} ${token}` } });
       }
     }
-    for (const prefix of LEAK_MARKER_PATH_PREFIXES) {
+    for (const prefix of URL_PREFIXES_FOR_LEAK_MARKERS) {
       for (const method of ["GET", "POST", "DELETE"]) {
         await rig.call(
           `${prefix}${makeLeakMarker(`a path below ${prefix}`)}?${makeLeakMarker("a query's name")}=${makeLeakMarker("a query's value")}`,

@@ -18,7 +18,7 @@ export const MODEL_SHAPE = {
 };
 
 export interface Tensor {
-  /** The name in published models. */
+  /** The tensor's name in published models. */
   name: string;
   /** The dimensions of the tensor: rows, then columns. */
   shape: number[];

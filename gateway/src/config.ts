@@ -106,7 +106,7 @@ export function parseConfig(env: EnvironmentVariables): Config {
   return configOf(data as Environment);
 }
 
-/** Checks rules between settings of different folders. */
+/** Checks rules between settings that different source folders declare. */
 function mistakesAcross(variables: EnvironmentVariables, e: Environment | undefined): string[] {
   const mistakes: string[] = [];
   if (variables.DATABASE_URL !== undefined && variables.KEY_PEPPER === undefined) {

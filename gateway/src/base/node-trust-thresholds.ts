@@ -110,7 +110,10 @@ export function countFailuresBeforeJoin({ own, host }: BeforeJoin<Ends>): number
   return Math.min(QUARANTINE_FAILURES_MIN - 1, countAtJoin({ own: ends(own), host: ends(host) }));
 }
 
-/** The refusals in a row that a joining node begins with. Other nodes are asked first meanwhile. */
+/**
+ * The refusals in a row that a node begins with when it connects, from its and its host's earlier connections. Until it
+ * accepts a job, nodes with fewer refusals are asked first.
+ */
 export function countRefusalsFromBeforeJoin({ own, host }: BeforeJoin<Offers>): number {
   const offers = ({ answers, refusals, late }: Offers) => ({ good: answers, bad: refusals + late });
   return countAtJoin({ own: offers(own), host: offers(host) });

@@ -22,7 +22,7 @@ import type { ValkeyServer } from "../limits/valkey-server.ts";
 import { keyFromSeed } from "../plane/credentials/nkeys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./build-context.ts";
-import { type ReportMissing, waitUntilSettingsMatch } from "./wait-for-dependencies.ts";
+import { type ReportMissing, waitUntilSettingsMatchDeployment } from "./wait-for-dependencies.ts";
 
 interface GatewaySettingsOptions {
   config: Config;
@@ -131,7 +131,7 @@ export async function openSharedSettings(
     compareSharedSettings({ pool, own: own.tell, isOnly, records });
   const isThere = (): boolean => schema.number >= SHARED_SETTINGS_MIGRATION;
   if (isThere()) {
-    await waitUntilSettingsMatch(context, tell, async () => {
+    await waitUntilSettingsMatchDeployment(context, tell, async () => {
       const compared = await compare({ records: false });
       logSettingChanges(log, compared);
       if (compared.differences.length > 0) throw new SettingsDifferError(compared.differences);

@@ -75,7 +75,7 @@ async function whileItMayPass<T>(
  * Waits until an operator has changed the settings of the gateway or the deployment so that `compare` finds no
  * difference.
  */
-export async function waitUntilSettingsMatch(
+export async function waitUntilSettingsMatchDeployment(
   context: WaitContext,
   tell: ReportMissing,
   compare: () => Promise<void>,

@@ -23,7 +23,7 @@ import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 const newId = newIds(systemClock, systemRandom());
 const ACCOUNT = publicId("acc", newId());
 
-describe("admin commands on a database that is behind, or is not, the cluster and timeline that gateways saw last", () => {
+describe("admin commands on a database that is older than, or another than, the one that gateways saw last", () => {
   let db: TestDatabase;
   let dataDir: string;
   let spool: string;

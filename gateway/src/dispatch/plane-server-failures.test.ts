@@ -138,7 +138,7 @@ describe("requests in flight when one server of the dispatch plane fails", () =>
     assert.deepEqual(states(), ["cut null", "finished null"]);
   });
 
-  test("blames the node when it closes its connection itself", async () => {
+  test("counts against a node that closes its connection itself", async () => {
     const node = await rig.online("a");
     const running = rig.run(new TextSink());
     await begin(node);

@@ -75,7 +75,7 @@ describe("prompts that cost an engine more than their tokens say", () => {
     assert.equal(await outcomeOf(ask), `messages: ${refused}`);
   });
 
-  test("are not refused for operators or tags that only begin like special tokens", async () => {
+  test("are not refused for source code whose operators or tags only begin like special tokens", async () => {
     assert.equal(typeof (await inChat('div [] <| text "a" |> view <| b\n'.repeat(1_000))), "number");
     assert.equal(typeof (await inEmbedding(["<s>old</s> price ".repeat(1_000)])), "number");
   });

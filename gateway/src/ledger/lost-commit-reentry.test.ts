@@ -330,7 +330,7 @@ describe("entering commits again that a failover lost", () => {
     );
   });
 
-  test("lists a request whose account was lost, and one that exceeds its account's balance", async () => {
+  test("does not enter a request whose account was lost or whose charge exceeds its account's balance, and lists it for the operator", async () => {
     const [gone, poor] = [lostRequest(newId()), lostRequest(await account("builder", 1n))];
     const { entered, notEntered } = await enter([gone, poor]);
     assert.equal(entered, 1);

@@ -57,7 +57,7 @@ describe("the reliability record of a node", () => {
     assert.equal(silent(5, "-01")?.reason, "failures");
   });
 
-  test("counts failures of the last day until twenty new jobs replace them, but quarantines no node for these failures alone", () => {
+  test("counts failures of the last day until twenty new jobs replace them; these failures alone do not quarantine a node", () => {
     const record = new ReliabilityRecord();
     const host = { answers: 0, failures: 500, silences: 0 };
     record.carry(countFailuresBeforeJoin({ own: host, host }));

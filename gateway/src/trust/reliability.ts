@@ -55,7 +55,7 @@ export class ReliabilityRecord {
   #jobs: JobEnd[] = [];
   /** Recent failures of kind "lost". Jobs that were lost while in flight together count as one failure. */
   readonly #losses: JobEnd[] = [];
-  /** Failures from before the node joined. They count while the window has fewer than twenty jobs. */
+  /** Failures of the node's earlier connections. They count while the window has fewer than twenty jobs. */
   #carried = 0;
   /** Jobs that ended before this time do not count. `#missesSince`: the same for misses only. */
   #since = NEVER;

@@ -6,7 +6,7 @@ import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { type ChartKind, type ChartProps, type DrawingInput, sumRows, sumVisibleValues } from "./chart-data.ts";
 import { ChartShapes } from "./chart-shapes.tsx";
 import { ChartTooltip } from "./chart-tooltip.tsx";
-import { computeRowMiddles, computeVerticalPosition, type PlotArea, rowWidth } from "./geometry.ts";
+import { computeRowMiddles, computeVerticalPosition, computeWidthPerRow, type PlotArea } from "./geometry.ts";
 import { useRowSelection } from "./row-selection.ts";
 import { makeTimeTicks, valueTicks } from "./ticks.ts";
 import type { VisibleRows, ZoomedTimes } from "./zoom.ts";
@@ -145,7 +145,7 @@ interface CursorProps {
 function Cursor({ plot, kind, middles, at, dragged }: CursorProps) {
   if (at === undefined) return null;
   const { top, height } = plot;
-  const room = kind === "bars" ? rowWidth(plot, middles.length) : 0;
+  const room = kind === "bars" ? computeWidthPerRow(plot, middles.length) : 0;
   const ends = [middles[at] ?? 0, middles[dragged ?? at] ?? 0];
   const [left, right] = [Math.min(...ends) - room / 2, Math.max(...ends) + room / 2];
   return (

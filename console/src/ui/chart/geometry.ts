@@ -15,14 +15,14 @@ const BAR_SHARE = 0.8;
 const BAR_WIDTH_MAX = 36;
 
 /** The width available for each row. */
-export const rowWidth = ({ width }: PlotArea, rows: number): number => width / Math.max(1, rows);
+export const computeWidthPerRow = ({ width }: PlotArea, rows: number): number => width / Math.max(1, rows);
 
 /** The horizontal middle of each row. Bars are centered in their slots; lines run from edge to edge. */
 export function computeRowMiddles(plot: PlotArea, rows: number, kind: ChartKind): number[] {
   const { left, width } = plot;
   const edgeToEdge = kind === "lines" && rows > 1;
   return Array.from({ length: rows }, (_, row) =>
-    tidy(edgeToEdge ? left + (row / (rows - 1)) * width : left + (row + 0.5) * rowWidth(plot, rows)),
+    tidy(edgeToEdge ? left + (row / (rows - 1)) * width : left + (row + 0.5) * computeWidthPerRow(plot, rows)),
   );
 }
 
@@ -41,7 +41,7 @@ export const computeVerticalPosition = ({ top, height, most }: PlotArea, value: 
 /** One path per stacked series, because browsers draw one path faster than many bars. */
 export function formatBarPaths(plot: PlotArea, rows: number[][]): string[] {
   const middles = computeRowMiddles(plot, rows.length, "bars");
-  const width = tidy(Math.min(BAR_WIDTH_MAX, rowWidth(plot, rows.length) * BAR_SHARE));
+  const width = tidy(Math.min(BAR_WIDTH_MAX, computeWidthPerRow(plot, rows.length) * BAR_SHARE));
   const paths: string[] = [];
   for (const [row, values] of rows.entries()) {
     let below = 0;
@@ -105,7 +105,7 @@ function thinned(points: Point[]): Point[] {
 
 /** The upper edge of the previous period's bars: a step per row, with gaps for missing values. */
 export function stepPath(plot: PlotArea, values: (number | undefined)[]): string {
-  const room = rowWidth(plot, values.length);
+  const room = computeWidthPerRow(plot, values.length);
   return values
     .map((value, row) => {
       if (value === undefined) return "";

@@ -188,7 +188,7 @@ test("a page that reaches the search limit returns its position, and the next pa
   }
 });
 
-test("sorting by cost with a filter that the index lacks searches page by page, at any size", async () => {
+test("a search sorted by cost with a filter that no index covers reads a bounded part at a time, however many requests the account has", async () => {
   const { person, rows } = await withMeasures(40);
   const { history } = platform.parts;
   const { searchByCost } = history;

@@ -5,7 +5,7 @@ import { embeddings, embeddingsEndpoint } from "./embeddings.ts";
 import { parseRefusedRequest } from "./testing-chat-request.ts";
 
 describe("embedding fields", () => {
-  test("treat a string as one input element, and ignore encoding_format and dimensions", () => {
+  test("count a string as one input, whatever encoding_format and dimensions say", () => {
     assert.deepEqual(embeddings.parse({ model: "m", input: "a", encoding_format: "base64", dimensions: 3 }).body, {
       input: ["a"],
     });

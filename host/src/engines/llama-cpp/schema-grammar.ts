@@ -20,8 +20,8 @@ const KEYWORDS: readonly string[] = SCHEMA_KEYWORDS.inProcess;
 const ALTERNATIVES_MAX = 100;
 
 /**
- * Rules that all grammars share. Numbers have no exponent: `1e-5` would count as an integer, and no reader accepts
- * `1e99999`.
+ * Rules that all grammars share. Numbers have no exponent: the rule for integers would also accept `1e-5`, and
+ * `1e99999` is too large for any JSON parser.
  */
 const COMMON = `ws ::= ( " " | "\\n" [ \\t]{0,20} )?
 value ::= object | array | string | number | boolean | null
